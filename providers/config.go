@@ -13,7 +13,7 @@ type DBConfig = sqldb.Config
 // RedisConfig configures a Redis client: addresses, login and timeouts.
 type RedisConfig = redis.Config
 
-// Config is the configuration of Module, DB and Redis. Supply it to fx as a value, not as
+// Config is the configuration of Module. Supply it to fx as a value, not as
 // a pointer. A zero DB or Redis is not configured.
 type Config struct {
 	// DB configures the database. Default: none.
@@ -26,14 +26,11 @@ type Config struct {
 // for a zero Config.
 func (c Config) Validate() error {
 	var errs []error
-	if c.hasDB() {
+	if c.DB != (DBConfig{}) {
 		errs = append(errs, c.DB.Validate())
 	}
-	if c.hasRedis() {
+	if !c.Redis.IsZero() {
 		errs = append(errs, c.Redis.Validate())
 	}
 	return errors.Join(errs...)
 }
-
-func (c Config) hasDB() bool    { return c.DB != DBConfig{} }
-func (c Config) hasRedis() bool { return !c.Redis.IsZero() }

@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
+	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/gormplugin"
@@ -29,7 +31,6 @@ func TestWithIDWorker(t *testing.T) {
 	for _, modules := range []fx.Option{
 		fx.Options(providers.Module, idworker.Module),
 		fx.Options(idworker.Module, providers.Module),
-		fx.Options(idworker.Module, providers.DB),
 	} {
 		var w *idworker.IdWorker
 		app := fxtest.New(t, fx.Supply(config, idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Skew: time.Millisecond}}), modules, fx.Populate(&w))
@@ -80,37 +81,33 @@ func TestWithIDWorkerOnRedis(t *testing.T) {
 	require.NoError(t, client.Close())
 }
 
-// A forgotten Config is named, though package idworker takes the clients as optional and
-// package gormplugin does not.
+// A forgotten Config is named by fx to those that require a client. To package idworker, which
+// takes the clients as optional, there is none.
 func TestForgottenConfig(t *testing.T) {
 	t.Parallel()
-	const all = "providers.Config is missing: add it as a value, fx.Supply(cfg)"
-	for _, c := range []struct {
-		module fx.Option
-		want   string
-	}{
-		{providers.Module, all},
-		{providers.DB, all},
-		{providers.Redis, all},
-		{sqlite.Module, "sqldb.Config is missing or empty: add it as a value, fx.Supply(cfg)"},
-		{redis.Module, "redis.Config is missing or empty: add it as a value, fx.Supply(cfg)"},
+	ids := fx.Options(idworker.Module, fx.Supply(idworker.Config{Namespace: "orders"}))
+	for want, module := range map[string]fx.Option{
+		"providers.Config": providers.Module,
+		"sqldb.Config":     sqlite.Module,
+		"redis.Config":     redis.Module,
 	} {
-		for name, supplied := range map[string]fx.Option{
-			"nothing":  fx.Options(),
-			"pointers": fx.Supply(&providers.Config{}, &sqldb.Config{}, &redis.Config{}),
-		} {
-			app := fx.New(fx.NopLogger, c.module, supplied, idworker.Module, fx.Supply(idworker.Config{Namespace: "orders"}),
-				fx.Invoke(func(*idworker.IdWorker) {}))
-			require.ErrorContains(t, app.Err(), c.want, name)
-			require.NotContains(t, app.Err().Error(), "no *gorm.DB", name)
+		app := fx.New(fx.NopLogger, module, ids, fx.Invoke(func(*idworker.IdWorker) {}))
+		require.ErrorContains(t, app.Err(), "no *gorm.DB, redis.UniversalClient or lease.Center in the fx graph: provide one, not nil, with its dependencies, such as a providers.Config")
+		var client fx.Option = fx.Invoke(func(*gorm.DB) {})
+		if want == "redis.Config" {
+			client = fx.Invoke(func(goredis.UniversalClient) {})
 		}
+		app = fx.New(fx.NopLogger, module, ids, client)
+		require.ErrorContains(t, app.Err(), "missing type: "+want)
 	}
-	db := fx.New(fx.NopLogger, providers.Module, idworker.Module, gormplugin.Module, fx.Supply(idworker.Config{Namespace: "orders"}))
-	require.ErrorContains(t, db.Err(), "providers.Config is missing")
+	app := fx.New(fx.NopLogger, providers.Module, ids, gormplugin.Module)
+	require.ErrorContains(t, app.Err(), "missing type: providers.Config")
 
 	// An application that asks for no client needs no Config, and an empty one opens none.
 	worker := int64(1)
 	local := idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &worker, Stateless: true}}
-	app := fxtest.New(t, providers.Module, fx.Supply(providers.Config{}, local), idworker.Module, fx.Invoke(func(*idworker.IdWorker) {}))
-	app.RequireStart().RequireStop()
+	for _, supplied := range []fx.Option{fx.Options(), fx.Supply(providers.Config{})} {
+		app := fxtest.New(t, providers.Module, supplied, fx.Supply(local), idworker.Module, fx.Invoke(func(*idworker.IdWorker) {}))
+		app.RequireStart().RequireStop()
+	}
 }

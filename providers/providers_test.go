@@ -84,20 +84,14 @@ func TestModuleOpensNothingUnasked(t *testing.T) {
 	app.RequireStart().RequireStop()
 }
 
-func TestDBAndRedisRequireTheirs(t *testing.T) {
+// An empty Config is a fault to the module of one client.
+func TestModulesOfOneClientRequireTheirConfig(t *testing.T) {
 	t.Parallel()
-	app := fx.New(fx.NopLogger, fx.Supply(providers.Config{}), providers.DB, fx.Invoke(func(*gorm.DB) {}))
+	app := fx.New(fx.NopLogger, fx.Supply(sqldb.Config{}), sqlite.Module, fx.Invoke(func(*gorm.DB) {}))
 	require.ErrorContains(t, app.Err(), "db.driver is empty")
 	require.ErrorContains(t, app.Err(), "db.dsn is empty")
-	app = fx.New(fx.NopLogger, fx.Supply(providers.Config{}), providers.Redis, fx.Invoke(func(goredis.UniversalClient) {}))
+	app = fx.New(fx.NopLogger, fx.Supply(redis.Config{}), redis.Module, fx.Invoke(func(goredis.UniversalClient) {}))
 	require.ErrorContains(t, app.Err(), "redis.addrs is empty")
-
-	var got user
-	ok := fxtest.New(t, fx.Supply(providers.Config{DB: sqliteConfig(t)}), providers.DB, fx.Invoke(func(u user) { got = u }))
-	ok.RequireStart()
-	require.NotNil(t, got.DB)
-	require.Nil(t, got.Redis)
-	ok.RequireStop()
 }
 
 // Users of a client stop before it is closed, in any order of the modules.

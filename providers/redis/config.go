@@ -74,48 +74,28 @@ func (c Config) withDefaults() Config {
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	var errs []error
-	fault := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("providers: redis."+format, args...))
-	}
-	if len(c.Addrs) == 0 {
-		fault("addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")
-	}
-	for i, addr := range c.Addrs {
-		// Do not show an invalid address: it may include a password.
-		switch {
-		case strings.Contains(addr, "@") || strings.Contains(addr, "://"):
-			fault("addrs[%d] is a URL: set host:port, and set username, password, db and tls in their own fields", i)
-		case !isAddr(addr):
-			fault("addrs[%d] is not host:port: set one such as 127.0.0.1:6379", i)
+	check := func(fault bool, format string, args ...any) {
+		if fault {
+			errs = append(errs, fmt.Errorf("providers: redis."+format, args...))
 		}
 	}
-	if !c.TLS && c.CAFile+c.CertFile+c.KeyFile != "" {
-		fault("ca_file, cert_file and key_file need tls: set tls to true")
+	check(len(c.Addrs) == 0, "addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")
+	for i, addr := range c.Addrs {
+		// Do not show an invalid address: it may include a password.
+		isURL := strings.Contains(addr, "@") || strings.Contains(addr, "://")
+		check(isURL, "addrs[%d] is a URL: set host:port, and set username, password, db and tls in their own fields", i)
+		check(!isURL && !isAddr(addr), "addrs[%d] is not host:port: set one such as 127.0.0.1:6379", i)
 	}
-	if (c.CertFile == "") != (c.KeyFile == "") {
-		fault("cert_file and key_file belong together: set both or none")
-	}
-	if c.Master != "" && c.Cluster {
-		fault("master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)
-	}
-	if c.DB < 0 {
-		fault("db %d is negative: set 0 or above", c.DB)
-	}
-	if c.DB > 0 && c.kind() == kindCluster {
-		fault("db %d does not exist in a cluster: set 0", c.DB)
-	}
-	if c.Master == "" && (c.SentinelUsername != "" || c.SentinelPassword != "") {
-		fault("sentinel_username and sentinel_password are set without master: set master to the name that the Sentinels watch")
-	}
-	if c.PoolSize < 0 {
-		fault("pool_size %d is negative: set the number of connections to a node", c.PoolSize)
-	}
-	if c.ConnectTimeout < time.Millisecond {
-		fault("connect_timeout %v is below 1ms: set a duration with a unit, such as 5s", c.ConnectTimeout)
-	}
-	if c.Timeout < time.Millisecond {
-		fault("timeout %v is below 1ms: set a duration with a unit, such as 2s", c.Timeout)
-	}
+	check(!c.TLS && c.CAFile+c.CertFile+c.KeyFile != "", "ca_file, cert_file and key_file need tls: set tls to true")
+	check((c.CertFile == "") != (c.KeyFile == ""), "cert_file and key_file belong together: set both or none")
+	check(c.Master != "" && c.Cluster, "master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)
+	check(c.DB < 0, "db %d is negative: set 0 or above", c.DB)
+	check(c.DB > 0 && c.kind() == kindCluster, "db %d does not exist in a cluster: set 0", c.DB)
+	check(c.Master == "" && (c.SentinelUsername != "" || c.SentinelPassword != ""),
+		"sentinel_username and sentinel_password are set without master: set master to the name that the Sentinels watch")
+	check(c.PoolSize < 0, "pool_size %d is negative: set the number of connections to a node", c.PoolSize)
+	check(c.ConnectTimeout < time.Millisecond, "connect_timeout %v is below 1ms: set a duration with a unit, such as 5s", c.ConnectTimeout)
+	check(c.Timeout < time.Millisecond, "timeout %v is below 1ms: set a duration with a unit, such as 2s", c.Timeout)
 	return errors.Join(errs...)
 }
 

@@ -31,11 +31,11 @@ import (
 // Module provides a redis.UniversalClient from a Config.
 var Module = fx.Module("redis", fx.Provide(New))
 
-// Params are what New takes from fx. New fails without a Config. Logger is optional.
+// Params are what New takes from fx. Logger is optional.
 type Params struct {
 	fx.In
 
-	Config    Config `optional:"true"` // else a user of an optional client would see none
+	Config    Config
 	Lifecycle fx.Lifecycle
 	Logger    *slog.Logger `optional:"true"`
 }
@@ -44,9 +44,6 @@ type Params struct {
 // if the Config is invalid. The start fails if Redis does not answer. The stop closes the
 // client after everything built on it has stopped, so after the worker id is given back.
 func New(p Params) (redis.UniversalClient, error) {
-	if p.Config.IsZero() {
-		return nil, errors.New(`providers: redis.Config is missing or empty: add it as a value, fx.Supply(cfg), or what its constructor needs`)
-	}
 	client, err := newClient(p.Config)
 	if err != nil {
 		return nil, err

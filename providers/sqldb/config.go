@@ -70,37 +70,21 @@ func (c Config) WithDefaults() Config {
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	var errs []error
-	fault := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("providers: db."+format, args...))
-	}
-	switch {
-	case c.Driver == "":
-		fault("driver is empty and the dsn has the form of none: write it like user:password@tcp(host:3306)/name, postgres://user:password@host:5432/name or data/app.db, or set mysql, postgres or sqlite")
-	case strings.ContainsAny(c.Driver, ":/@= "):
-		// Do not show the value: it may include a password.
-		fault("driver is a DSN: set mysql, postgres or sqlite, and dsn")
-	}
-	if strings.TrimSpace(string(c.DSN)) == "" {
-		fault("dsn is empty: set the data source name of the database")
-	}
-	if c.MaxOpen < 1 {
-		fault("max_open %d is below 1: set the maximum number of connections", c.MaxOpen)
-	}
-	if c.MaxIdle < 0 || c.MaxIdle > max(1, c.MaxOpen) {
-		fault("max_idle %d is not 0 to max_open (%d): set fewer", c.MaxIdle, c.MaxOpen)
-	}
-	for _, d := range []struct {
-		name string
-		d    time.Duration
-	}{
-		{"max_lifetime", c.MaxLifetime},
-		{"max_idle_time", c.MaxIdleTime},
-		{"connect_timeout", c.ConnectTimeout},
-		{"slow_query", c.SlowQuery},
-	} {
-		if d.d < time.Millisecond {
-			fault("%s %v is below 1ms: set a duration with a unit, such as 5s", d.name, d.d)
+	check := func(fault bool, format string, args ...any) {
+		if fault {
+			errs = append(errs, fmt.Errorf("providers: db."+format, args...))
 		}
 	}
+	check(c.Driver == "", "driver is empty and the dsn has the form of none: write it like user:password@tcp(host:3306)/name, postgres://user:password@host:5432/name or data/app.db, or set mysql, postgres or sqlite")
+	// Do not show the value: it may include a password.
+	check(strings.ContainsAny(c.Driver, ":/@= "), "driver is a DSN: set mysql, postgres or sqlite, and dsn")
+	check(strings.TrimSpace(string(c.DSN)) == "", "dsn is empty: set the data source name of the database")
+	check(c.MaxOpen < 1, "max_open %d is below 1: set the maximum number of connections", c.MaxOpen)
+	check(c.MaxIdle < 0 || c.MaxIdle > max(1, c.MaxOpen), "max_idle %d is not 0 to max_open (%d): set fewer", c.MaxIdle, c.MaxOpen)
+	const below = "%s %v is below 1ms: set a duration with a unit, such as 5s"
+	check(c.MaxLifetime < time.Millisecond, below, "max_lifetime", c.MaxLifetime)
+	check(c.MaxIdleTime < time.Millisecond, below, "max_idle_time", c.MaxIdleTime)
+	check(c.ConnectTimeout < time.Millisecond, below, "connect_timeout", c.ConnectTimeout)
+	check(c.SlowQuery < time.Millisecond, below, "slow_query", c.SlowQuery)
 	return errors.Join(errs...)
 }

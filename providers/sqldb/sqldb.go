@@ -14,6 +14,7 @@ package sqldb
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,9 +38,6 @@ type Driver struct {
 	// Open parses a DSN. It does only the I/O that gorm.Open needs, within ctx. Its
 	// errors show no part of the DSN but the address.
 	Open func(ctx context.Context, dsn string, connect time.Duration) (Target, error)
-	// Busy reports whether an error is temporary. The database is then opened and pinged
-	// again until the connect timeout. A nil Busy means that no error is.
-	Busy func(error) bool
 }
 
 // A Target is the database that a DSN names.
@@ -56,12 +54,11 @@ type Target struct {
 	Err error
 }
 
-// Params are what the constructor of New takes from fx. It fails without a Config. Without
-// a Logger GORM logs nothing.
+// Params are what the constructor of New takes from fx. Without a Logger GORM logs nothing.
 type Params struct {
 	fx.In
 
-	Config    Config `optional:"true"` // else a user of an optional *gorm.DB would see none
+	Config    Config
 	Lifecycle fx.Lifecycle
 	Logger    *slog.Logger `optional:"true"`
 }
@@ -73,9 +70,6 @@ type Params struct {
 // given back.
 func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
 	return func(p Params) (*gorm.DB, error) {
-		if p.Config == (Config{}) {
-			return nil, errors.New(`providers: sqldb.Config is missing or empty: add it as a value, fx.Supply(cfg), or what its constructor needs`)
-		}
 		db, ping, err := open(context.Background(), p.Config, p.Logger, drivers)
 		if err != nil {
 			return nil, err
@@ -134,22 +128,18 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 	if t.Err != nil {
 		return nil, nil, unreachable(t.Err)
 	}
-	var db *gorm.DB
-	err = d.patiently(bounded, func() (err error) {
-		db, err = gorm.Open(t.Dialector, &gorm.Config{
-			// An application whose configuration chooses the driver needs errors that do
-			// not depend on it, such as gorm.ErrDuplicatedKey.
-			TranslateError: true,
-			// ping does so below, within a context.
-			DisableAutomaticPing: true,
-			Logger:               gormLogger(log, c.SlowQuery),
-		})
-		return err
+	db, err := gorm.Open(t.Dialector, &gorm.Config{
+		// An application whose configuration chooses the driver needs errors that do
+		// not depend on it, such as gorm.ErrDuplicatedKey.
+		TranslateError: true,
+		// ping does so below, within a context.
+		DisableAutomaticPing: true,
+		Logger:               gormLogger(log, c.SlowQuery),
 	})
-	if err != nil {
-		return nil, nil, unreachable(err)
+	var pool *sql.DB
+	if err == nil {
+		pool, err = db.DB()
 	}
-	pool, err := db.DB()
 	if err != nil {
 		return nil, nil, unreachable(err)
 	}
@@ -166,7 +156,7 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 	ping := func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 		defer cancel()
-		if err := d.patiently(ctx, func() error { return pool.PingContext(ctx) }); err != nil {
+		if err := pool.PingContext(ctx); err != nil {
 			return unreachable(err)
 		}
 		if log != nil {
@@ -175,21 +165,6 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 		return nil
 	}
 	return db, ping, nil
-}
-
-// patiently repeats f while the database is busy.
-func (d Driver) patiently(ctx context.Context, f func() error) error {
-	for {
-		err := f()
-		if err == nil || d.Busy == nil || !d.Busy(err) {
-			return err
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return err
-		}
-	}
 }
 
 func choose(name string, drivers []Driver) (Driver, error) {

@@ -8,7 +8,8 @@
 //
 // The package sets three parameters unless the DSN does: the journal in WAL mode,
 // busy_timeout of 5 s, and _txlock=immediate. Without them, concurrent writers fail with
-// SQLITE_BUSY.
+// SQLITE_BUSY. So may processes that create one file at the same moment: SQLite does not apply
+// busy_timeout to the switch to WAL.
 //
 // A database in memory is for tests. It has one connection, so using the *gorm.DB within a
 // transaction waits forever.
@@ -39,16 +40,7 @@ func Driver() sqldb.Driver {
 		Form: "data/orders.db or file:data/orders.db?_pragma=busy_timeout(5000)",
 		Hint: "that the folder of the file exists and is writable, that the file is a SQLite database, and the parameters in db.dsn",
 		Open: open,
-		Busy: busy,
 	}
-}
-
-// busy reports whether another process has locked the file. The first connection to a new
-// file switches it to WAL, and SQLite does not apply busy_timeout to that.
-func busy(err error) bool {
-	const sqliteBusy, primary = 5, 0xff
-	var e interface{ Code() int }
-	return errors.As(err, &e) && e.Code()&primary == sqliteBusy
 }
 
 func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) {
