@@ -67,9 +67,9 @@ go build ./... # what the programs do not import
 
 # What was installed knows its version, and what is released its commit too.
 for name in snowlease snowlease-etcd; do
-	"$temp/bin/$name" version | grep -F "$name $version go" || fail "$name does not know its version"
+	"$temp/bin/$name" --version | grep -F "$name $version go" || fail "$name does not know its version"
 	tar -xzf "$temp/dist/files/${name}_${version#v}_$(go env GOOS)_$(go env GOARCH).tar.gz" -C "$temp"
-	"$temp/${name}_${version#v}_$(go env GOOS)_$(go env GOARCH)/$name" version | grep -F "$name $version $commit go" || fail "$name does not know its commit"
+	"$temp/${name}_${version#v}_$(go env GOOS)_$(go env GOARCH)/$name" --version | grep -F "$name $version $commit go" || fail "$name does not know its commit"
 done
 
 cat "$temp/table"

@@ -49,7 +49,7 @@ func request() lease.Request {
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	code, out, _ := call(t, "", "version")
+	code, out, _ := call(t, "", "--version")
 	require.Zero(t, code)
 	require.Regexp(t, `^snowlease-etcd \S+.* go1\.`, out)
 }

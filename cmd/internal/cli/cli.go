@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -71,9 +72,11 @@ func Run(ctx context.Context, from target.Program, args []string, stdin io.Reade
 
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answer is no
 (for example: faults were found, the namespace exists).`,
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.AddGroup(
 		&cobra.Group{ID: "ids", Title: "Ids:"},
 		&cobra.Group{ID: "worker", Title: "Worker ids:"},
@@ -89,7 +92,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 	{
 		add("ids", decodeCommand(p), encodeCommand(), publicIDCommand(p), layoutCommand(), inspectCommand())
 		add("worker", workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), retireCommand(p))
-		add("", configCommand(), versionCommand(p))
+		add("", configCommand())
 		if p.Numbers {
 			add("", segmentCommand(p))
 		}
@@ -129,6 +132,18 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 	}
 	fmt.Fprintf(stderr, "See %q.\n", cmd.CommandPath()+" --help")
 	return exitUsage
+}
+
+// version returns the version and, if the go command has written it into the program, the commit.
+func version() string {
+	info, _ := debug.ReadBuildInfo()
+	text := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			text += " " + s.Value
+		}
+	}
+	return text + " " + info.GoVersion
 }
 
 // noArgs is cobra.NoArgs, but prints the argument only if it looks like a command. It may be

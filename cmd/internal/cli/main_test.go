@@ -294,7 +294,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"inspect", "a", "b"}, "accepts 1 arg(s), received 2"},
 		{[]string{"inspect", "-", "--source=uuid"}, "--source is unknown: choose bwmarrin, cosid, cosid-js, leaf, sonyflake, sonyflake2, yitter, default"},
 		{[]string{"inspect", "-", "--bits=41/5/17"}, "is not time/worker/business/sequence"},
-		{[]string{"version", "extra"}, `unknown command "extra"`},
+		{[]string{"version"}, `unknown command "version"`},
 	} {
 		code, out, errs := call(t, "", c.args...)
 		require.Equal(t, exitUsage, code, "%v: %s", c.args, errs)
@@ -306,7 +306,7 @@ func TestUsage(t *testing.T) {
 
 func TestVersionAndHelp(t *testing.T) {
 	t.Parallel()
-	code, out, _ := call(t, "", "version")
+	code, out, _ := call(t, "", "--version")
 	require.Zero(t, code)
 	require.Regexp(t, `^snowlease \S+.* go1\.`, out)
 	for _, args := range [][]string{{}, {"--help"}, {"decode", "--help"}, {"init", "--help"}, {"segment"}, {"config"}, {"doctor", "--help"}} {
@@ -318,7 +318,7 @@ func TestVersionAndHelp(t *testing.T) {
 
 func TestJSONIsValid(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"decode", "1"}, {"encode"}, {"layout"}, {"version"}} {
+	for _, args := range [][]string{{"decode", "1"}, {"encode"}, {"layout"}} {
 		code, out, errs := call(t, "", append(args, "--json")...)
 		require.Zero(t, code, errs)
 		require.NotEmpty(t, out)
