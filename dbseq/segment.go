@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
@@ -44,8 +42,6 @@ type Segments struct {
 	*conn
 	shared bool // conn belongs to a Center, which closes it
 	seen   names
-	// isolates is what inTx.isolated has found out.
-	isolates atomic.Pointer[bool]
 }
 
 // OpenSegments returns a store with a pool of its own. It opens no connection; the first
@@ -106,25 +102,9 @@ func (s *Segments) Reserve(ctx context.Context, r numberstore.Request) (got numb
 // the numbers back: they have no gaps. Until the transaction ends, all others wait who ask for
 // numbers of the same name. The transaction must be of the database of s, which must have
 // answered before, as to Given. A statement that fails, as after a deadlock, may end the
-// transaction, and is not repeated. Statements go to the *sql.Tx that tx is or embeds; on MySQL and
-// MariaDB a new name is created on another connection, if the pool has one to give. Package series
-// calls it: use Series.In.
-func (s *Segments) In(tx numberstore.Tx) numberstore.Reader { return inTx{s, plainTx(tx)} }
-
-// plainTx returns the *sql.Tx that a transaction embeds: bun's replaces placeholders, of its own form alone.
-func plainTx(tx numberstore.Tx) numberstore.Tx {
-	for outer := reflect.Indirect(reflect.ValueOf(tx)); outer.Kind() == reflect.Struct; {
-		field, ok := outer.Type().FieldByName("Tx")
-		if !ok || !field.Anonymous || len(field.Index) > 1 {
-			break
-		}
-		if inner, ok := outer.FieldByIndex(field.Index).Interface().(*sql.Tx); ok && field.Type == reflect.TypeFor[*sql.Tx]() {
-			return inner
-		}
-		outer = reflect.Indirect(outer.FieldByIndex(field.Index))
-	}
-	return tx
-}
+// transaction, and is not repeated. On MySQL and MariaDB a new name is created on another
+// connection, if the pool has one to give. Package series calls it: use Series.NextTx.
+func (s *Segments) In(tx numberstore.Tx) numberstore.Reader { return inTx{s, tx} }
 
 // inTx is Segments in a transaction.
 type inTx struct {
@@ -134,35 +114,17 @@ type inTx struct {
 
 // Reserve implements segment.Store.
 func (t inTx) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
-	valid := r
-	if r.N == 0 {
-		valid.N = 1
-	}
-	if err := valid.Validate(); err != nil {
+	if err := r.Validate(); err != nil {
 		return numberstore.Range{}, err
 	}
 	if fault.Nil(t.tx) {
-		return numberstore.Range{}, fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrRequest, t.tx)
+		return numberstore.Range{}, fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrTransaction, t.tx)
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	var (
-		got   = numberstore.Range{First: 1} // empty
-		reads = r.N == 0
-		err   error
-	)
-	if reads {
-		reads, err = t.isolated(ctx)
-	}
-	if err == nil && (reads || r.N > 0) {
-		err = t.add(ctx, r)
-	}
-	switch {
-	case err != nil:
-		got = numberstore.Range{}
-	case reads:
-		got, err = t.lock(ctx, r)
-	case r.N > 0:
+	var got numberstore.Range
+	err := t.add(ctx, r)
+	if err == nil {
 		got, err = t.store.reserve(ctx, t.tx, r, new(bool))
 	}
 	return got, t.wrap(ctx, "reserve numbers of %q in a transaction", r.Name, err)
@@ -196,50 +158,6 @@ func (t inTx) add(ctx context.Context, r numberstore.Request) error {
 	return nil
 }
 
-// isolated reports whether a transaction that has read may not change what others have changed since:
-// on MariaDB with innodb_snapshot_isolation.
-func (t inTx) isolated(ctx context.Context) (bool, error) {
-	s := t.store
-	if !s.dialect.gaps {
-		return false, nil
-	}
-	if known := s.isolates.Load(); known != nil {
-		return *known, nil
-	}
-	values, err := query(ctx, t.tx, s.named("isolation"), nil, func(v *string) []any { return []any{new(string), v} })
-	isolates := len(values) > 0 && values[0] == "ON"
-	if err == nil {
-		s.isolates.Store(&isolates)
-	}
-	return isolates, err
-}
-
-// lock locks the name, and creates it in the transaction if add has not.
-func (t inTx) lock(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
-	s := t.store
-	for again := r.Create; ; again = false {
-		given, err := query(ctx, t.tx, s.named("lock"), args{"name": r.Name}, column[int64])
-		switch {
-		case err != nil:
-			return numberstore.Range{}, err
-		case len(given) > 0:
-			return numberstore.Range{First: given[0] + 1, Last: given[0]}, nil
-		case !again:
-			return numberstore.Range{}, noName(r.Name)
-		}
-		row, _, err := s.given(ctx, t.tx, r.Name)
-		if err == nil {
-			err = r.CheckClock(row.now)
-		}
-		if err == nil {
-			_, err = s.execOn(ctx, t.tx, "add", args{"name": r.Name, "start": r.Start})
-		}
-		if err != nil {
-			return numberstore.Range{}, err
-		}
-	}
-}
-
 // names are some that the table has.
 type names struct {
 	mu  sync.Mutex
@@ -265,9 +183,6 @@ func (n *names) add(name string) {
 func (t inTx) Given(ctx context.Context, name string) (int64, error) {
 	if err := numberstore.CheckName(name); err != nil {
 		return 0, fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
-	}
-	if fault.Nil(t.tx) {
-		return 0, fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrRequest, t.tx)
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()

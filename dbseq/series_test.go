@@ -93,7 +93,7 @@ func TestGapless(t *testing.T) {
 				for range 12 {
 					tenant, back := tenants[rand.IntN(len(tenants))], rand.IntN(3) == 0
 					err := within(t, pool, func(tx *sql.Tx) error {
-						n, err := s.In(tx).Next(t.Context(), tenant)
+						n, err := s.NextTx(t.Context(), tx, tenant)
 						if err != nil {
 							return err
 						}
@@ -141,7 +141,7 @@ func TestGaplessFirstNumbers(t *testing.T) {
 				for round := range 5 {
 					tenant := fmt.Sprint(round, "-", i/4)
 					err := within(t, pool, func(tx *sql.Tx) error {
-						n, err := s.In(tx).Next(t.Context(), tenant)
+						n, err := s.NextTx(t.Context(), tx, tenant)
 						mu.Lock()
 						defer mu.Unlock()
 						all[tenant] = append(all[tenant], n.Value)
@@ -162,45 +162,58 @@ func TestGaplessFirstNumbers(t *testing.T) {
 	})
 }
 
-// TestGaplessBatch: a batch is one request, and a rollback gives it back.
-func TestGaplessBatch(t *testing.T) {
+// TestGaplessRollback: a rollback gives all numbers of a transaction back.
+func TestGaplessRollback(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		pool := e.pool(t, dsn)
 		store, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
 		s := openSeries(t, store, series.Config{Gapless: true})
-		for _, back := range []bool{true, false} {
-			_ = within(t, pool, func(tx *sql.Tx) error {
-				var some [100]series.Number
-				require.NoError(t, s.In(tx).Fill(t.Context(), "a", some[:]))
-				require.EqualValues(t, 1, some[0].Value)
-				require.EqualValues(t, 100, some[99].Value)
-				if back {
-					return errors.New("rolled back")
+		for _, back := range []error{errors.New("rolled back"), nil} {
+			err := within(t, pool, func(tx *sql.Tx) error {
+				for want := range int64(3) {
+					n, err := s.NextTx(t.Context(), tx, "a")
+					require.NoError(t, err)
+					require.Equal(t, want+1, n.Value)
 				}
-				return nil
+				return back
 			})
+			require.ErrorIs(t, err, back)
 		}
 		given, err := store.Given(t.Context(), "invoices.a")
 		require.NoError(t, err)
-		require.EqualValues(t, 100, given)
+		require.EqualValues(t, 3, given)
+	})
+}
+
+// TestGaplessWrongTransactions: a number is asked for in a transaction, or without one, as the series is
+// configured.
+func TestGaplessWrongTransactions(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		pool := e.pool(t, dsn)
+		store, err := dbseq.NewSegments(pool, e.dialect)
+		require.NoError(t, err)
+		s := openSeries(t, store, series.Config{Gapless: true})
 		_, err = s.Next(t.Context(), "a")
 		require.ErrorIs(t, err, series.ErrTransaction)
-		_, err = s.In(nil).Next(t.Context(), "a")
-		require.ErrorIs(t, err, series.ErrTransaction)
-		for _, tx := range []numberstore.Tx{nil, (*sql.Tx)(nil)} {
-			_, err = store.In(tx).Reserve(t.Context(), numberstore.Request{Name: "a", N: 1, Start: 1, Max: 9, Create: true})
-			require.ErrorIs(t, err, segment.ErrRequest)
-			_, err = store.In(tx).Given(t.Context(), "a")
-			require.ErrorIs(t, err, segment.ErrRequest)
-		}
-		_, err = s.In((*sql.Tx)(nil)).Next(t.Context(), "a")
-		require.ErrorIs(t, err, series.ErrTransaction)
-		require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
-			_, err := openSeries(t, store, series.Config{}).In(tx).Next(t.Context(), "a")
+		for _, tx := range []series.Tx{nil, (*sql.Tx)(nil)} {
+			_, err = s.NextTx(t.Context(), tx, "a")
 			require.ErrorIs(t, err, series.ErrTransaction)
+		}
+		require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
+			_, err := openSeries(t, store, series.Config{}).NextTx(t.Context(), tx, "a")
+			require.ErrorIs(t, err, series.ErrTransaction)
+			_, err = s.NextTx(t.Context(), tx, "a b")
+			require.ErrorIs(t, err, series.ErrScope)
 			return nil
 		}))
+		_, err = store.Given(t.Context(), "invoices.a")
+		require.ErrorIs(t, err, segment.ErrUnknown)
+		require.NoError(t, s.Close())
+		require.ErrorIs(t, within(t, pool, func(tx *sql.Tx) error {
+			_, err := s.NextTx(t.Context(), tx, "a")
+			return err
+		}), segment.ErrClosed)
 	})
 }
 
@@ -216,11 +229,11 @@ func TestGaplessOnOneConnection(t *testing.T) {
 		defer cancel()
 		require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
 			for _, scope := range []string{"a", "b", "a"} {
-				if _, err := s.In(tx).Next(ctx, scope); err != nil {
+				if _, err := s.NextTx(ctx, tx, scope); err != nil {
 					return err
 				}
 			}
-			_, err := s.In(tx).Next(ctx, "a")
+			_, err := s.NextTx(ctx, tx, "a")
 			require.ErrorIs(t, err, segment.ErrEnd)
 			return nil
 		}))
@@ -238,7 +251,7 @@ func TestGaplessWithoutTheTable(t *testing.T) {
 		_, err = pool.ExecContext(t.Context(), "DROP TABLE snowlease_segment")
 		require.NoError(t, err)
 		err = within(t, pool, func(tx *sql.Tx) error {
-			_, err := s.In(tx).Next(t.Context(), "a")
+			_, err := s.NextTx(t.Context(), tx, "a")
 			return err
 		})
 		require.ErrorContains(t, err, "there is no table snowlease_segment")
@@ -258,13 +271,13 @@ func TestTransactionOfAnotherDatabase(t *testing.T) {
 		for what, store := range map[string]*dbseq.Segments{"shared": shared, "own": segments(t, s.db)} {
 			numbers := openSeries(t, store, series.Config{Gapless: true})
 			err := within(t, theirs, func(tx *sql.Tx) error {
-				_, err := numbers.In(tx).Next(t.Context(), "a")
+				_, err := numbers.NextTx(t.Context(), tx, "a")
 				return err
 			})
 			require.ErrorIs(t, err, lease.ErrSetup, what)
 			require.ErrorContains(t, err, "tenant'7", what)
 			require.NoError(t, within(t, s.pool, func(tx *sql.Tx) error {
-				_, err := numbers.In(tx).Next(t.Context(), "a")
+				_, err := numbers.NextTx(t.Context(), tx, "a")
 				return err
 			}))
 		}
@@ -284,7 +297,7 @@ func TestGaplessFirstNumberByAWrongClock(t *testing.T) {
 		for _, years := range []int{70, -20, 0} {
 			s, off := openSeries(t, store, cfg), hostclock.With(t.Context(), func() time.Time { return now.AddDate(years, 0, 0) })
 			err := within(t, pool, func(tx *sql.Tx) error {
-				n, err := s.In(tx).Next(off, "a")
+				n, err := s.NextTx(off, tx, "a")
 				if err == nil {
 					require.EqualValues(t, 1, n.Value)
 				}
@@ -320,7 +333,7 @@ func TestGaplessFirstNumbersOfABusyPool(t *testing.T) {
 				err := within(t, pool, func(tx *sql.Tx) error {
 					begun.Done()
 					begun.Wait()
-					_, err := s.In(tx).Next(ctx, fmt.Sprint("tenant", i*1000))
+					_, err := s.NextTx(ctx, tx, fmt.Sprint("tenant", i*1000))
 					return err
 				})
 				if err != nil && !transient(e, err) {
@@ -351,75 +364,11 @@ func TestGaplessSerializable(t *testing.T) {
 		for want := range int64(2) {
 			tx, err := pool.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
 			require.NoError(t, err)
-			n, err := s.In(tx).Next(t.Context(), "a")
+			n, err := s.NextTx(t.Context(), tx, "a")
 			require.NoError(t, err)
 			require.Equal(t, want+1, n.Value)
 			require.NoError(t, tx.Commit())
 		}
-	})
-}
-
-// A wrappedTx embeds one, as those of bun and sqlx do, and rewrites statements.
-type wrappedTx struct{ *sql.Tx }
-
-func (wrappedTx) ExecContext(context.Context, string, ...any) (sql.Result, error) {
-	return nil, errors.New("rewritten")
-}
-
-func (wrappedTx) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {
-	return nil, errors.New("rewritten")
-}
-
-// TestGaplessInAWrappedTransaction: an empty Fill takes no number.
-func TestGaplessInAWrappedTransaction(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool := e.pool(t, dsn)
-		store, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		s := openSeries(t, store, series.Config{Gapless: true, Period: series.Day})
-		for want := range int64(2) {
-			require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
-				in := s.In(wrappedTx{tx})
-				for range 3 {
-					require.NoError(t, in.Fill(t.Context(), "a", nil))
-				}
-				n, err := in.Next(t.Context(), "a")
-				require.Equal(t, want+1, n.Value)
-				return err
-			}))
-		}
-		_, err = s.In(wrappedTx{}).Next(t.Context(), "a")
-		require.ErrorIs(t, err, segment.ErrRequest)
-	})
-}
-
-// TestGaplessLockByAWrongClock: what creates a tenant's record in the transaction asks the database's clock.
-func TestGaplessLockByAWrongClock(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.name == "mariadb" {
-			cfg, err := mysqldriver.ParseDSN(dsn)
-			require.NoError(t, err)
-			cfg.Params = map[string]string{"innodb_snapshot_isolation": "1"}
-			dsn = cfg.FormatDSN()
-		}
-		pool := e.pool(t, dsn)
-		pool.SetMaxOpenConns(1) // the transaction creates the record itself
-		store, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		cfg := series.Config{Period: series.Year, Gapless: true, Format: "{2006}-{0}"}
-		right := openSeries(t, store, cfg)
-		wrong, off := openSeries(t, store, cfg), hostclock.With(t.Context(), func() time.Time { return time.Now().AddDate(70, 0, 0) })
-		err = within(t, pool, func(tx *sql.Tx) error { return wrong.In(tx).Fill(off, "a", nil) })
-		if e.name == "mariadb" {
-			require.ErrorIs(t, err, segment.ErrClock)
-		} else {
-			require.NoError(t, err, "nothing to do")
-		}
-		require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
-			require.NoError(t, right.In(tx).Fill(t.Context(), "a", nil))
-			_, err := right.In(tx).Next(t.Context(), "a")
-			return err
-		}))
 	})
 }
 
@@ -436,7 +385,7 @@ func TestGaplessBySnapshotIsolation(t *testing.T) {
 	s := openSeries(t, store, series.Config{Gapless: true})
 	next := func() error {
 		return within(t, pool, func(tx *sql.Tx) error {
-			_, err := s.In(tx).Next(t.Context(), "a")
+			_, err := s.NextTx(t.Context(), tx, "a")
 			return err
 		})
 	}
@@ -444,7 +393,7 @@ func TestGaplessBySnapshotIsolation(t *testing.T) {
 
 	holds, err := pool.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
-	_, err = s.In(holds).Next(t.Context(), "a")
+	_, err = s.NextTx(t.Context(), holds, "a")
 	require.NoError(t, err)
 	waits := make(chan error, 1)
 	go func() { waits <- next() }()
@@ -474,7 +423,7 @@ func TestGaplessFirstNumbersWithAPoolOfItsOwn(t *testing.T) {
 					err := within(t, pool, func(tx *sql.Tx) error {
 						begun.Done()
 						begun.Wait()
-						_, err := s.In(tx).Next(t.Context(), fmt.Sprint(round, "-", i))
+						_, err := s.NextTx(t.Context(), tx, fmt.Sprint(round, "-", i))
 						return err
 					})
 					if err != nil {
@@ -498,7 +447,7 @@ func TestGaplessSeriesThatIssuesNothing(t *testing.T) {
 		require.NoError(t, err)
 		for range 3 {
 			err := within(t, pool, func(tx *sql.Tx) error {
-				_, err := s.In(tx).Next(t.Context(), "a")
+				_, err := s.NextTx(t.Context(), tx, "a")
 				return err
 			})
 			require.ErrorIs(t, err, lease.ErrSetup)
@@ -527,7 +476,7 @@ func BenchmarkGapless(b *testing.B) {
 					wg.Go(func() {
 						for k := i; k < b.N; k += callers {
 							err := within(b, pool, func(tx *sql.Tx) error {
-								_, err := s.In(tx).Next(b.Context(), "a")
+								_, err := s.NextTx(b.Context(), tx, "a")
 								return err
 							})
 							if err != nil {
@@ -555,7 +504,7 @@ func TestSeriesBehindASnapshot(t *testing.T) {
 		store, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
 		s := openSeries(t, store, series.Config{Gapless: true, Max: 2})
-		take := func(tx *sql.Tx) error { _, err := s.In(tx).Next(t.Context(), "a"); return err }
+		take := func(tx *sql.Tx) error { _, err := s.NextTx(t.Context(), tx, "a"); return err }
 		require.NoError(t, within(t, pool, take)) // 1
 
 		tx, err := pool.BeginTx(t.Context(), nil)

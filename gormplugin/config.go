@@ -10,7 +10,6 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
 )
 
 // Scope selects the models whose keys are filled.
@@ -39,8 +38,8 @@ type Config struct {
 	// or schema only if the model's TableName includes it. Default: none.
 	Exclude []string `yaml:"exclude" json:"exclude" env:"EXCLUDE"`
 	// Wait is the longest that a statement waits for ids, for example while the lease has
-	// expired or in a burst, and for numbers of segments and of series with gaps. The
-	// statement's context may end the wait earlier. Default: 2s.
+	// expired or in a burst, and for numbers of segments. The statement's context may end
+	// the wait earlier. Default: 2s.
 	Wait time.Duration `yaml:"wait" json:"wait" env:"WAIT"`
 	// Convert returns the value of a key that does not hold the plain id: text in
 	// another base, bytes, or a type of the application. A nil value without an error
@@ -54,9 +53,6 @@ type Config struct {
 	// `idworker:"segment=NAME"`. The plugin calls it once per model. Default: the one
 	// that idworker.Module provides to fx, or none without fx.
 	Segments segment.Lookup `yaml:"-" json:"-" env:"-"`
-	// Series returns a series by its name, for fields tagged `idworker:"series=NAME"`. The
-	// plugin calls it once per field. Default: as for Segments.
-	Series series.Lookup `yaml:"-" json:"-" env:"-"`
 }
 
 func (c Config) withDefaults() Config {

@@ -59,30 +59,6 @@
 // advance during a transaction of the application: get the numbers with its NextIDs
 // before the transaction begins.
 //
-// # Numbers of a series
-//
-// A field tagged `idworker:"series=invoices,scope=TenantID"` gets the next number of that series
-// (see package numbers/series and idworker.Config.Series) for the value of the other field, which
-// must not be zero; without scope=, all rows count together. A text gets the printed number, a
-// field of whole numbers the bare one.
-//
-// A gapless series locks the scope until the transaction ends. It numbers rows in the transaction
-// of the statement, after hooks and parents, and replaces a number that the field has, which may be
-// that of a transaction that was rolled back. What would leave a gap is an ErrSeries: an upsert that
-// replaces the number, or that finds a row instead of inserting it, and a session with
-// SkipDefaultTransaction, or with gorm.io/sharding, outside of a transaction. A Save of a list and
-// FullSaveAssociations are upserts: they number new rows only if the field has the tag gorm:"<-:create".
-// A callback that sets the scope is registered before the plugin.
-//
-// A statement that fails gives the field its former value again. In a transaction of the application it
-// has taken its number: roll back, as far as a savepoint, which nested calls of db.Transaction set, but
-// not with DisableNestedTransaction, nor after a deadlock of MySQL, which ends the whole transaction. If
-// what fails comes later, the value keeps a number that the next row gets: tag the field
-// gorm:"<-:create", so that no UPDATE writes it.
-//
-// A series with gaps numbers the fields that have no number yet, before the transaction if the scope
-// is set by then. In a transaction on the same SQLite file it cannot, like a segment.
-//
 // # What is left alone
 //
 //   - Keys tagged `idworker:"-"`, or in an embedded struct with that tag.

@@ -314,17 +314,13 @@ func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 		case tag == "true" || segment:
 			chosen, tags = append(chosen, f), append(tags, tag)
 		case tag != "-":
-			if strings.HasPrefix(tag, "series=") {
-				return f, "", fault(f, noSeries)
-			}
 			return f, "", fault(f, "the tag idworker:%q is unknown; use \"true\", \"segment=\" with a name, or \"-\"", tag)
 		case f == field:
 			field = nil
 		}
 	}
 	for _, f := range s.Fields {
-		tag := f.Tag.Get("idworker")
-		if _, segment := segmentOf(tag); (tag == "true" || segment) && !f.PrimaryKey {
+		if tag := f.Tag.Get("idworker"); tag != "" && tag != "-" && !f.PrimaryKey {
 			return f, "", fault(f, "it is tagged idworker:%q but is no primary key; tag it gorm:\"primaryKey\" as well", tag)
 		}
 	}

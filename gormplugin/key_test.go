@@ -31,6 +31,10 @@ type (
 		ID int64
 		No int64 `idworker:"true"`
 	}
+	NumberTag struct {
+		ID int64
+		No int64 `idworker:"segmen=members"`
+	}
 	TwoTagged struct {
 		A int64 `gorm:"primaryKey" idworker:"true"`
 		B int64 `gorm:"primaryKey" idworker:"true"`
@@ -92,6 +96,7 @@ func TestKeyFaults(t *testing.T) {
 		"short text":    {&ShortText{}, []string{"2 characters", "at least 19"}},
 		"unknown tag":   {&BadTag{}, []string{`idworker:"yes"`, `"true", "segment=" with a name, or "-"`}},
 		"no key":        {&NotAKey{}, []string{"No of", "no primary key"}},
+		"number tag":    {&NumberTag{}, []string{"No of", "no primary key"}},
 		"two tagged":    {&TwoTagged{}, []string{"B of", "as A is"}},
 		"tagged float":  {&TaggedFloat{}, []string{"float64 is unknown", "Config.Convert"}},
 		"tagged int32":  {&OptInSmall{}, []string{"int32 has 32 bits"}},

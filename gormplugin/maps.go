@@ -11,6 +11,12 @@ import (
 
 const mapsKey = "maps"
 
+// ownKey is under what a statement keeps something of its own. InstanceSet would clone the statement of
+// a session, as a scope may return it.
+func ownKey(stmt *gorm.Statement, what string) string {
+	return fmt.Sprintf("%p idworker:%s", stmt, what)
+}
+
 // mapKey is the name under which a map holds its key, and the key.
 type mapKey struct {
 	name  string

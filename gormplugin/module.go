@@ -9,7 +9,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -54,7 +53,6 @@ type params struct {
 	Source   snowflake.Source `optional:"true"` // without one use fails
 	Config   Config           `optional:"true"`
 	Segments segment.Lookup   `optional:"true"`
-	Series   series.Lookup    `optional:"true"`
 }
 
 // use registers the plugin with db.Use. It fails if DB or Source is missing or Config
@@ -68,9 +66,6 @@ func use(p params) error {
 	}
 	if p.Config.Segments == nil {
 		p.Config.Segments = p.Segments
-	}
-	if p.Config.Series == nil {
-		p.Config.Series = p.Series
 	}
 	err := p.DB.Use(New(p.Source, p.Config))
 	if errors.Is(err, gorm.ErrRegistered) {

@@ -73,25 +73,16 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	//  1. Fill. key.go finds the key of the model and column.go what it can hold; fill.go and
 	//     maps.go count the zero keys and set them, reserve.go takes the ids, batch.go remembers
 	//     whose they are. upsert.go and found.go prepare for rows that are there already.
-	//  2. Number, in the transaction: series.go has the fields and number.go their numbers,
-	//     stored.go says which rows have one.
-	//  3. Settle: stored.go checks what was stored, maps.go, upsert.go and found.go give values
-	//     the keys of their rows, batch.go takes back ids that no row has.
+	//  2. Settle: maps.go, upsert.go and found.go give values the keys of their rows, batch.go
+	//     takes back ids that no row has.
 	f := &filler{Plugin: p}
 	// Before("*") runs before BEGIN, so that waiting for ids holds no connection. Other
 	// anchors are absent with SkipDefaultTransaction.
-	if err := db.Callback().Create().Before("*").Register("idworker:fill", func(db *gorm.DB) {
-		f.fill(db)
-		f.numberEarly(db)
-	}); err != nil {
-		return err
-	}
-	if err := db.Callback().Create().After("gorm:save_before_associations").Before("gorm:create").Register("idworker:number", f.numberLate); err != nil {
+	if err := db.Callback().Create().Before("*").Register("idworker:fill", f.fill); err != nil {
 		return err
 	}
 	// The keys must be right before GORM saves the rows that refer to them.
 	return db.Callback().Create().After("gorm:create").Before("gorm:save_after_associations").Register("idworker:settle", func(db *gorm.DB) {
-		f.settleNumbered(db)
 		settleMaps(db)
 		settleRows(db)
 		p.settleBatch(db)
@@ -102,8 +93,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 // A filler is a Plugin on one database. What it keeps goes when the database does.
 type filler struct {
 	*Plugin
-	keys     sync.Map // *schema.Schema -> *key
-	numbered sync.Map // *schema.Schema -> []*numbered
+	keys sync.Map // *schema.Schema -> *key
 }
 
 // absent reports whether a source is nil, or a nil pointer such as an *snowlease.Worker

@@ -56,20 +56,15 @@ func (k *key) holds(numbers []int64) error {
 	return nil
 }
 
-// await gets ids from gen within Config.Wait.
+// await gets ids from gen within Config.Wait. It checks the parent first, since a source that has
+// ids at hand does not.
 func (p *Plugin) await(parent context.Context, gen snowflake.Source, dst []int64) error {
-	return p.within(parent, func(ctx context.Context) error { return gen.NextIDs(ctx, dst) })
-}
-
-// within calls get with a context that ends after Config.Wait. It checks the parent first, since
-// a source that has ids at hand does not.
-func (p *Plugin) within(parent context.Context, get func(context.Context) error) error {
 	if err := parent.Err(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(parent, p.cfg.Wait, p.waited)
 	defer cancel()
-	err := get(ctx)
+	err := gen.NextIDs(ctx, dst)
 	if ended := parent.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
 		return fmt.Errorf("%w: %w", ended, err)
 	}

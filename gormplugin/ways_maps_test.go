@@ -1,9 +1,13 @@
 package gormplugin_test
 
 import (
+	"testing"
+
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -111,4 +115,12 @@ func mapWays() []way {
 			c.issued(int64(id))
 		}},
 	}
+}
+
+// A nil pointer to a map is GORM's error.
+func TestNilMapPointer(t *testing.T) {
+	t.Parallel()
+	db := openSQLite(t, gormplugin.New(&counter{}, gormplugin.Config{}), &Plain{})
+	require.ErrorIs(t, db.Model(&Plain{}).Create((*map[string]any)(nil)).Error, gorm.ErrInvalidValue)
+	require.ErrorIs(t, db.Model(&Plain{}).Create((*[]map[string]any)(nil)).Error, gorm.ErrInvalidValue)
 }

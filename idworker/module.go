@@ -14,7 +14,6 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -35,7 +34,7 @@ import (
 //
 // Module also provides a *history.Issuer of backdated ids, for a Config with Reserved,
 // *Segments for Config.Segments and Series, and what gormplugin.Module needs: a
-// snowflake.Source, a segment.Lookup and a series.Lookup.
+// snowflake.Source and a segment.Lookup.
 var Module = fx.Module("idworker", fx.Provide(provide, fx.Private), fx.Provide(
 	func(b *built) *IdWorker { return b.worker },
 	func(b *built) (*history.Issuer, error) { return b.past, b.none },
@@ -44,7 +43,6 @@ var Module = fx.Module("idworker", fx.Provide(provide, fx.Private), fx.Provide(
 	func(s *Segments) segment.Lookup {
 		return func(name string) (snowflake.Source, error) { return s.Of(name) }
 	},
-	func(s *Segments) series.Lookup { return s.Series },
 ))
 
 // clients are what an application may provide. A nil client counts as missing.

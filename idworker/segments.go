@@ -31,8 +31,7 @@ import (
 //	}
 //
 // The tag `idworker:"segment=invoices"` fills the key of a GORM model. It also holds the series of
-// Config.Series, and `idworker:"series=invoices,scope=TenantID"` fills any other field from one. All
-// methods are safe for concurrent use.
+// Config.Series. All methods are safe for concurrent use.
 type Segments struct {
 	byName map[string]*segment.Issuer
 	series map[string]*series.Series

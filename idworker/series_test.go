@@ -1,7 +1,6 @@
 package idworker_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
@@ -10,7 +9,7 @@ import (
 	"go.uber.org/fx/fxtest"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/redissegments"
@@ -19,15 +18,10 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// TestSeries: the series of a Config number rows by gormplugin.Module, are asked for by name, and
-// show in the status, next to segments.
+// TestSeries: the series of a Config are asked for by name, in transactions of the *gorm.DB or
+// without, and show in the status, next to segments.
 func TestSeries(t *testing.T) {
 	t.Parallel()
-	type Bill struct {
-		ID     int64
-		Tenant string
-		Number string `idworker:"series=bills,scope=Tenant"`
-	}
 	cfg := idworker.Config{
 		Namespace: namespace(t), Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever},
 		Segments: []segment.Config{{Name: "members"}},
@@ -35,21 +29,22 @@ func TestSeries(t *testing.T) {
 	}
 	db := newSQLite(t, cfg)
 	var s *idworker.Segments
-	a := fxtest.New(t, fx.NopLogger, idworker.Module, gormplugin.Module, fx.Supply(cfg, db), fx.Populate(&s))
+	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, db), fx.Populate(&s))
 	orders, err := s.Series("orders")
 	require.NoError(t, err)
 	_, err = orders.Next(t.Context(), "")
 	require.ErrorIs(t, err, segment.ErrNotStarted)
 	require.ErrorIs(t, s.Healthy(t.Context()), segment.ErrNotStarted)
 	a.RequireStart()
-	require.NoError(t, db.AutoMigrate(&Bill{}))
-	require.ErrorContains(t, db.Transaction(func(tx *gorm.DB) error {
-		require.NoError(t, tx.Create(&Bill{Tenant: "a"}).Error)
-		return errors.New("rolled back")
-	}), "rolled back")
-	bills := []Bill{{Tenant: "a"}, {Tenant: "b"}, {Tenant: "a"}}
-	require.NoError(t, db.Create(&bills).Error)
-	require.Equal(t, []string{"B001", "B001", "B002"}, []string{bills[0].Number, bills[1].Number, bills[2].Number})
+	bills, err := s.Series("bills")
+	require.NoError(t, err)
+	for _, want := range []string{"B001", "B002"} {
+		require.NoError(t, db.Transaction(func(tx *gorm.DB) error {
+			n, err := bills.NextTx(t.Context(), gormdb.Tx(tx), "a")
+			require.Equal(t, want, n.String())
+			return err
+		}))
+	}
 	n, err := orders.Next(t.Context(), "")
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n.Value)

@@ -10,9 +10,13 @@
 // shares the application's pool and says so in Warnings: renewals then wait while all its
 // connections are busy, and nothing may move a connection to another database or to other
 // schemas, which may go unnoticed at the start: see dbseq.New, which takes another pool.
+//
+// Tx gives the numbers of package series the transaction of a *gorm.DB.
 package gormdb
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
@@ -21,6 +25,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/internal/option"
+	"github.com/snowlease/snowlease/numbers/series"
 )
 
 // Center returns a center on the database of db: MySQL, MariaDB, PostgreSQL or SQLite. Like
@@ -39,6 +44,53 @@ func Center(db *gorm.DB, opts ...dbseq.Option) (*dbseq.Center, error) {
 func Segments(db *gorm.DB, opts ...dbseq.Option) (*dbseq.Segments, error) {
 	return open(dbseq.OpenSegments, db, opts)
 }
+
+// Tx returns the transaction that tx is in, for Series.NextTx: in a function that was given to
+// db.Transaction, and in the hooks of a Create, a Save, an Update or a Delete, unless
+// SkipDefaultTransaction is set. The number is then taken by that transaction, and goes back with it
+// or with its savepoint, which a nested db.Transaction sets.
+//
+//	func (i *Invoice) BeforeCreate(tx *gorm.DB) error {
+//		number, err := invoices.NextTx(tx.Statement.Context, gormdb.Tx(tx), i.TenantID)
+//		i.Number = number.String()
+//		return err
+//	}
+//
+// If tx is in no transaction, the call that uses the result returns series.ErrTransaction, and takes
+// no number. So it does in a hook beside gorm.io/sharding, which hides the transaction there: ask in
+// the function that was given to db.Transaction.
+func Tx(tx *gorm.DB) series.Tx {
+	if tx == nil || tx.Statement == nil {
+		return none{}
+	}
+	pool := tx.Statement.ConnPool
+	if prepared, ok := pool.(*gorm.PreparedStmtTX); ok { // whose cache of statements is the application's
+		pool = prepared.Tx
+	}
+	switch pool.(type) {
+	case gorm.TxBeginner, gorm.ConnPoolBeginner: // a pool, although it may have a Commit
+		return none{}
+	}
+	if in, ok := pool.(series.Tx); ok {
+		return in
+	}
+	return none{}
+}
+
+// none is the transaction of a *gorm.DB that is in none.
+type none struct{}
+
+func (none) err() error {
+	return fmt.Errorf("%w: the *gorm.DB is in no transaction: ask in db.Transaction, or in a hook without SkipDefaultTransaction and gorm.io/sharding, with the *gorm.DB given there",
+		series.ErrTransaction)
+}
+
+// ExecContext fails, and so do the others.
+func (n none) ExecContext(context.Context, string, ...any) (sql.Result, error) { return nil, n.err() }
+
+func (n none) QueryContext(context.Context, string, ...any) (*sql.Rows, error) { return nil, n.err() }
+func (n none) Commit() error                                                   { return n.err() }
+func (n none) Rollback() error                                                 { return n.err() }
 
 func open[T any](open func(driver, dsn string, opts ...dbseq.Option) (*T, error), db *gorm.DB, opts []dbseq.Option) (*T, error) {
 	if db == nil || db.Config == nil || db.Dialector == nil {

@@ -10,13 +10,6 @@ SELECT {home};
 -- A subquery may not read the table.
 DELETE FROM snowlease_ticket WHERE ns = :ns AND (id = :ticket OR id < :old) AND {now} > 0 ORDER BY id DESC LIMIT 1000;
 
--- name: isolation
-SHOW SESSION VARIABLES LIKE 'innodb_snapshot_isolation';
-
--- name: lock
--- It reads what is committed by now, and does not fix what later SELECTs see.
-SELECT max_id FROM snowlease_segment WHERE name = :name AND {now} > 0 FOR UPDATE;
-
 -- name: settings
 -- Tells MySQL and MariaDB apart, and has the settings that leases depend on.
 SHOW VARIABLES

@@ -24,7 +24,7 @@ type Order struct {
 	CreatedAt  time.Time          `json:"created_at"`
 	UpdatedAt  time.Time          `json:"updated_at"`
 	DeletedAt  gorm.DeletedAt     `gorm:"index" json:"deleted_at"`
-	Number     string             `gorm:"<-:create;size:20;not null;uniqueIndex" json:"number" idworker:"series=invoices"` // of the invoice
+	Number     string             `gorm:"<-:create;size:20;not null;uniqueIndex" json:"number"` // of the invoice
 	CustomerID int64              `gorm:"not null;index" json:"-"`
 	Customer   Customer           `json:"customer"`
 	Items      []Item             `json:"items"`

@@ -13,7 +13,9 @@ import (
 	"go.uber.org/fx"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/publicid"
 )
 
@@ -36,12 +38,19 @@ func check(o Order) error {
 }
 
 // A store keeps orders in the database. It is safe for concurrent use.
-type store struct{ db *gorm.DB }
+type store struct {
+	db       *gorm.DB
+	invoices *series.Series
+}
 
-func newStore(cfg config, db *gorm.DB) (*store, error) {
+func newStore(cfg config, db *gorm.DB, numbers *idworker.Segments) (*store, error) {
 	codec, err := cfg.orderCodec()
+	if err != nil {
+		return nil, err
+	}
 	orderIDs.Store(codec)
-	return &store{db}, err
+	invoices, err := numbers.Series("invoices")
+	return &store{db, invoices}, err
 }
 
 // createTables creates missing tables when the application starts. It retries, since
@@ -62,7 +71,8 @@ func createTables(lc fx.Lifecycle, db *gorm.DB) {
 }
 
 // place stores the customer and the items of o as a new order. GORM's plugin fills the ids of all
-// rows, and the number of the invoice, in one transaction with them.
+// rows. The number of the invoice is taken in the transaction that stores the order, so an order that
+// is not stored leaves no gap.
 func (s *store) place(ctx context.Context, o Order) (Order, error) {
 	customer, err := s.customer(ctx, o.Customer)
 	if err != nil {
@@ -73,7 +83,14 @@ func (s *store) place(ctx context.Context, o Order) (Order, error) {
 		order.Items = append(order.Items, Item{Product: i.Product, Quantity: i.Quantity, PriceCents: i.PriceCents})
 		order.TotalCents += i.Quantity * i.PriceCents
 	}
-	err = s.db.WithContext(ctx).Omit("Customer").Create(&order).Error
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		number, err := s.invoices.NextTx(ctx, gormdb.Tx(tx), "")
+		if err != nil {
+			return err
+		}
+		order.Number = number.String()
+		return tx.Omit("Customer").Create(&order).Error
+	})
 	return order, err
 }
 

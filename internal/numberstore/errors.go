@@ -11,4 +11,5 @@ var (
 	ErrUnavailable = errors.New("segment: no number available")
 	ErrRequest     = errors.New("segment: the request is not valid")
 	ErrStore       = errors.New("segment: the store's answer is wrong")
+	ErrTransaction = errors.New("series: wrong use of transactions")
 )

@@ -78,13 +78,13 @@ type Reader interface {
 // the numbers back.
 type InTx interface {
 	Reader
-	// In returns a store for the time of a transaction. It creates no table. A Reserve with N = 0
-	// lets the transaction read before it reserves, by a lock if need be, and returns an empty Range.
+	// In returns a store for the time of a transaction. It creates no table. Errors of Reserve are
+	// also ErrTransaction.
 	In(tx Tx) Reader
 }
 
-// Tx is a transaction of database/sql: a *sql.Tx, what embeds one, as those of sqlx and bun do,
-// or the ConnPool of a *gorm.DB in a transaction.
+// Tx is a transaction of database/sql: a *sql.Tx, the *sqlx.Tx of sqlx, the field Tx of a bun.Tx,
+// which itself rewrites statements, or what gormdb.Tx returns.
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

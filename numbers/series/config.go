@@ -38,7 +38,7 @@ type Config struct {
 	Start int64 `yaml:"start" json:"start" env:"START"`
 	// Max is the greatest number of a period, up to 9999999999. Default: 9999999999.
 	Max int64 `yaml:"max" json:"max" env:"MAX"`
-	// Gapless takes each number in a transaction of the application: see Series.In.
+	// Gapless takes each number in a transaction of the application: see Series.NextTx.
 	Gapless bool `yaml:"gapless" json:"gapless" env:"GAPLESS"`
 }
 

@@ -6,7 +6,10 @@
 //		Format: "INV-{2006}-{01}-{000000}", Gapless: true,
 //	})
 //	...
-//	number, err := invoices.In(tx).Next(ctx, "tenant-7") // and the invoice in the same tx
+//	number, err := invoices.NextTx(ctx, tx, "tenant-7") // and the invoice in the same tx
+//
+// In a transaction of GORM, tx is gormdb.Tx(tx). The examples of NextTx number rows in a hook, and when
+// a draft is posted.
 //
 // The store is dbseq.OpenSegments or dbseq.NewSegments, or segment.NewMemory for tests without
 // Gapless. Each scope, such as a tenant, has one row in the table snowlease_segment, however many

@@ -19,18 +19,12 @@ import (
 // A Series issues numbers. It is safe for concurrent use.
 type Series struct {
 	plan
-	store numberstore.Reader
-	tx    bool // store is a transaction
-	*shared
-}
-
-// shared is what a Series has in common with what In returns.
-type shared struct {
+	store     numberstore.Reader
+	storeName string
 	copies    atomic.Int64 // how often Reset was called
 	started   atomic.Bool
 	closed    atomic.Bool
 	issued    atomic.Int64
-	storeName string
 
 	mu    sync.Mutex
 	stats stats
@@ -53,7 +47,7 @@ func New(store segment.Store, cfg Config) (*Series, error) {
 	if _, ok := store.(numberstore.InTx); p.cfg.Gapless && !ok {
 		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use dbseq.NewSegments or dbseq.OpenSegments", store)
 	}
-	s := &Series{plan: p, store: reader, shared: &shared{storeName: fmt.Sprintf("%T", store)}}
+	s := &Series{plan: p, store: reader, storeName: fmt.Sprintf("%T", store)}
 	if named, ok := store.(fmt.Stringer); ok {
 		s.storeName = named.String()
 	}
@@ -90,25 +84,37 @@ func (s *Series) Close() error {
 	return nil
 }
 
-// Gapless returns Config.Gapless.
-func (s *Series) Gapless() bool { return s.cfg.Gapless }
-
-// Tx is a transaction of database/sql: a *sql.Tx, what embeds one, as those of sqlx and bun do,
-// or the ConnPool of a *gorm.DB in a transaction.
+// Tx is a transaction of database/sql: a *sql.Tx, the *sqlx.Tx of sqlx, the field Tx of a bun.Tx,
+// which itself rewrites statements, or what gormdb.Tx returns.
 type Tx = numberstore.Tx
 
-// In returns the series for the time of a transaction, for Config.Gapless. The transaction must
-// be of the database of the store. After an error, roll it back. By REPEATABLE READ or more on
-// PostgreSQL, a number fails if the transaction had to wait for another one of the scope, or has
-// read before and others have taken one since: run the transaction again. On MariaDB with
+// ErrTransaction is returned if a number is asked for in a transaction without Config.Gapless, or
+// without one with it.
+var ErrTransaction = numberstore.ErrTransaction
+
+// NextTx returns the next number of a scope in a transaction, for Config.Gapless: a rollback takes the
+// number back. Scopes and errors are those of Next.
+//
+// The transaction must be of the database of the store. After an error, roll it back. By REPEATABLE
+// READ or more on PostgreSQL, a number fails if the transaction had to wait for another one of the
+// scope, or has read before and others have taken one since: run the transaction again. On MariaDB with
 // innodb_snapshot_isolation, reading first fails by REPEATABLE READ, and waiting too by SERIALIZABLE.
-func (s *Series) In(tx Tx) *Series {
-	in := *s
-	in.tx = !fault.Nil(tx)
-	if store, ok := s.store.(numberstore.InTx); ok && in.tx {
-		in.store = store.In(tx)
+func (s *Series) NextTx(ctx context.Context, tx Tx, scope string) (Number, error) {
+	store, ok := s.store.(numberstore.InTx)
+	if !s.cfg.Gapless || !ok {
+		return Number{}, fmt.Errorf("%w: series %q is not gapless, so a rollback does not take its numbers back: call Next, or set gapless", ErrTransaction, s.cfg.Name)
 	}
-	return &in
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	if err := s.ready(scope); err != nil {
+		return Number{}, s.wrap(err)
+	}
+	got, err := s.reserve(ctx, store.In(tx), scope, s.begin(ctx), 1)
+	if err != nil {
+		return Number{}, s.wrap(err)
+	}
+	s.issued.Add(1)
+	return s.number(scope, got.First), nil
 }
 
 // Next returns the next number of a scope, such as a tenant: up to 36 characters of
@@ -122,15 +128,9 @@ func (s *Series) Next(ctx context.Context, scope string) (Number, error) {
 	return one[0], err
 }
 
-// ErrTransaction is returned if a number is asked for in a transaction without Config.Gapless, or
-// without one with it.
-var ErrTransaction = errors.New("series: wrong use of transactions")
-
 // Fill fills dst with the next numbers of a scope, which rise, in as few requests as there are
-// ranges in the store: one, with Gapless. Errors are those of Next; dst is then zero, and what was
-// taken for it is a gap, unless a transaction is rolled back. With Gapless, an empty dst lets the
-// transaction read before it takes a number: it locks the scope where reading first makes that fail,
-// which is MariaDB with innodb_snapshot_isolation.
+// ranges in the store. Errors are those of Next; dst is then zero, and what was taken for it is a
+// gap.
 func (s *Series) Fill(ctx context.Context, scope string, dst []Number) error {
 	err := s.fill(ctx, scope, dst)
 	if err != nil {
@@ -142,29 +142,14 @@ func (s *Series) Fill(ctx context.Context, scope string, dst []Number) error {
 }
 
 func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
-	if err := checkScope(scope); err != nil {
-		return err
+	if s.cfg.Gapless {
+		return fmt.Errorf("%w: series %q is gapless: call NextTx", ErrTransaction, s.cfg.Name)
 	}
-	switch {
-	case s.cfg.Gapless && !s.tx:
-		return fmt.Errorf("%w: series %q is gapless: call In with a transaction first", ErrTransaction, s.cfg.Name)
-	case !s.cfg.Gapless && s.tx:
-		return fmt.Errorf("%w: series %q is not gapless, so a rollback does not take its numbers back: leave In out, or set gapless", ErrTransaction, s.cfg.Name)
-	case s.closed.Load():
-		return segment.ErrClosed
-	case !s.started.Load():
-		return segment.ErrNotStarted
-	case len(dst) == 0 && !s.tx:
-		return nil
+	if err := s.ready(scope); err != nil || len(dst) == 0 {
+		return err
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	switch {
-	case s.tx && len(dst) == 0:
-		return s.lock(ctx, scope)
-	case s.tx:
-		return s.take(ctx, scope, dst)
-	}
 	for {
 		copies := s.copies.Load()
 		if err := s.take(ctx, scope, dst); err != nil || copies == s.copies.Load() {
@@ -173,35 +158,43 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 	}
 }
 
-// lock takes no number of a scope.
-func (s *Series) lock(ctx context.Context, scope string) error {
-	r := s.request(scope, s.begin(ctx), 0)
-	_, err := s.store.Reserve(ctx, r)
-	return err
+// ready returns why no number of a scope can be asked for.
+func (s *Series) ready(scope string) error {
+	switch {
+	case s.closed.Load():
+		return segment.ErrClosed
+	case !s.started.Load():
+		return segment.ErrNotStarted
+	}
+	return checkScope(scope)
 }
 
 // take fills dst from the store.
 func (s *Series) take(ctx context.Context, scope string, dst []Number) error {
 	for period := s.begin(ctx); len(dst) > 0; {
-		got, err := s.reserve(ctx, scope, period, int64(len(dst)))
+		got, err := s.reserve(ctx, s.store, scope, period, int64(len(dst)))
 		if err != nil {
 			return err
 		}
 		for i := range got.Len() {
-			n := got.First + i
-			dst[i] = s.text.print(Number{Period: beginOf(n), Scope: scope, Value: n % perPeriod})
+			dst[i] = s.number(scope, got.First+i)
 		}
 		dst = dst[got.Len():]
 	}
 	return nil
 }
 
-// reserve asks the store for numbers of a period, or of a later one that the scope is in.
-func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n int64) (numberstore.Range, error) {
+// number returns a number of a scope as the caller gets it.
+func (s *Series) number(scope string, n int64) Number {
+	return s.text.print(Number{Period: beginOf(n), Scope: scope, Value: n % perPeriod})
+}
+
+// reserve asks a store for numbers of a period, or of a later one that the scope is in.
+func (s *Series) reserve(ctx context.Context, store numberstore.Reader, scope string, period time.Time, n int64) (numberstore.Range, error) {
 	for again := true; ; again = false {
 		r := s.request(scope, period, n)
 		began := time.Now()
-		got, err := numberstore.Reserve(ctx, s.store, r)
+		got, err := numberstore.Reserve(ctx, store, r)
 		if again || !errors.Is(err, segment.ErrClock) { // of one scope's record
 			s.count(began, err)
 		}
@@ -211,7 +204,7 @@ func (s *Series) reserve(ctx context.Context, scope string, period time.Time, n 
 		if !again || !errors.Is(err, segment.ErrEnd) {
 			return got, err
 		}
-		given, lookErr := s.store.Given(ctx, r.Name)
+		given, lookErr := store.Given(ctx, r.Name)
 		if lookErr != nil {
 			return got, lookErr
 		}

@@ -40,7 +40,7 @@ func (s *Series) count(began time.Time, err error) {
 	if errors.Is(err, context.DeadlineExceeded) && time.Since(began) < patience {
 		return
 	}
-	if s.tx && err != nil && !errors.Is(err, lease.ErrSetup) { // perhaps of the transaction
+	if s.cfg.Gapless && err != nil && !errors.Is(err, lease.ErrSetup) { // perhaps of the transaction
 		return
 	}
 	s.mu.Lock()

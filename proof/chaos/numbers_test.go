@@ -234,11 +234,11 @@ func (t inTransactions) NextIDs(ctx context.Context, dst []int64) error {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	numbers := make([]series.Number, len(dst))
-	if err := t.In(tx).Fill(ctx, "", numbers); err != nil {
-		return err
-	}
-	for i, n := range numbers {
+	for i := range dst {
+		n, err := t.NextTx(ctx, tx, "")
+		if err != nil {
+			return err
+		}
 		dst[i] = int64(n.Period.Year())*10_000_000_000 + n.Value
 	}
 	return tx.Commit()

@@ -49,9 +49,9 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"who has numbers creates a name that is lost", "numbers/segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestSegmentsWipedWhileRunning/sqlite"},
 	{"a name that was not created is", "dbseq/segment.go", `case !r.Create || *added:`, `case *added:`, contractOnSQLite},
 	{"whatever the clock says", segmentsSQL + "#reserve", `{now} BETWEEN :notbefore AND :notafter`, `{now} > 0 AND :notbefore <= :notafter`, contractOnSQLite},
-	{"a rollback leaves a gap", "dbseq/segment.go", "\t\treturn f(tx)\n", "", "TestGaplessBatch/sqlite"},
-	{"gapless numbers outside of a transaction", seriesGo, `case s.cfg.Gapless && !s.tx:`, `case false:`, "TestGaplessBatch/sqlite"},
-	{"numbers with gaps in a transaction", seriesGo, `case !s.cfg.Gapless && s.tx:`, `case false:`, "TestGaplessBatch/sqlite"},
+	{"a rollback leaves a gap", "dbseq/segment.go", "\t\treturn f(tx)\n", "", "TestGaplessRollback/sqlite"},
+	{"gapless numbers outside of a transaction", seriesGo, `if s.cfg.Gapless {`, `if false {`, "TestGaplessWrongTransactions/sqlite"},
+	{"numbers with gaps in a transaction", seriesGo, `if !s.cfg.Gapless || !ok {`, `if !ok {`, "TestGaplessWrongTransactions/sqlite"},
 	{"a call creates a name twice", "dbseq/segment.go", `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
 }}
 

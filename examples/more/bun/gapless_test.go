@@ -14,7 +14,7 @@ import (
 	"github.com/snowlease/snowlease/numbers/series"
 )
 
-// TestGaplessInATransactionOfBun: bun.Tx replaces placeholders, of bun's form alone.
+// TestGaplessInATransactionOfBun: bun.Tx itself replaces placeholders, of bun's form alone.
 func TestGaplessInATransactionOfBun(t *testing.T) {
 	pool, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "b.db")+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
@@ -25,7 +25,7 @@ func TestGaplessInATransactionOfBun(t *testing.T) {
 	invoices, err := series.Open(t.Context(), store, series.Config{Name: "invoices", Gapless: true})
 	require.NoError(t, err)
 	require.NoError(t, db.RunInTx(t.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
-		number, err := invoices.In(tx).Next(ctx, "acme")
+		number, err := invoices.NextTx(ctx, tx.Tx, "acme")
 		require.EqualValues(t, 1, number.Value)
 		return err
 	}))

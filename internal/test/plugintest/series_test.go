@@ -3,80 +3,90 @@ package plugintest
 import (
 	"fmt"
 	"testing"
-	"time"
 
+	"github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
+	"gorm.io/plugin/dbresolver"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/gormplugin"
-	"github.com/snowlease/snowlease/internal/generator"
+	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/numbers/series"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
-type shardedNeighbor struct {
+// A Bill is numbered by its hook.
+type Bill struct {
 	ID     int64 `gorm:"primaryKey;autoIncrement:false"`
-	Number int64 `idworker:"series=bills"`
+	UserID int64
+	Number int64
+
+	from *series.Series
 }
 
-type (
-	shardedBill struct {
-		ID     int64 `gorm:"primaryKey;autoIncrement:false"`
-		UserID int64
-		Number int64 `gorm:"<-:create" idworker:"series=bills,scope=UserID"`
+func (b *Bill) BeforeCreate(tx *gorm.DB) error {
+	if b.from == nil {
+		return nil
 	}
-	shardedItem struct { // not sharded itself
-		ID            int64 `gorm:"primaryKey;autoIncrement:false"`
-		ShardedBillID int64
-		ShardedBill   *shardedBill `gorm:"constraint:-"`
-	}
-)
+	number, err := b.from.NextTx(tx.Statement.Context, gormdb.Tx(tx), "")
+	b.Number = number.Value
+	return err
+}
 
-// gorm.io/sharding wraps the pool of each statement, and takes GORM's own transaction from it. A gapless
-// number needs one of the application.
-func TestGaplessBesideSharding(t *testing.T) {
-	t.Parallel()
-	dsn, _ := newDatabase(t)
-	db := open(t, dsn)
-	require.NoError(t, db.AutoMigrate(&shardedNeighbor{})) // not sharded itself
+func newBills(t *testing.T, dsn string) *series.Series {
 	store, err := dbseq.OpenSegments("sqlite", dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	bills, err := series.Open(t.Context(), store, series.Config{Name: "bills", Gapless: true})
 	require.NoError(t, err)
+	return bills
+}
 
-	g, err := generator.New(snowflake.Layout{})
-	require.NoError(t, err)
-	now := time.Now().UnixMilli()
-	_, err = g.Adopt(generator.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
-	require.NoError(t, err)
-	plugin := gormplugin.New(g, gormplugin.Config{Series: func(string) (*series.Series, error) { return bills, nil }})
-	require.NoError(t, db.AutoMigrate(&shardedItem{}))
+// gorm.io/sharding wraps the pool of each statement, whether there is a transaction or not. A hook gets
+// an error; the function of a transaction gets a number.
+func TestGaplessBesideSharding(t *testing.T) {
+	t.Parallel()
+	dsn, _ := newDatabase(t)
+	db, bills := open(t, dsn), newBills(t, dsn)
 	for i := range shards {
-		require.NoError(t, db.Table(fmt.Sprintf("sharded_bills_%d", i)).AutoMigrate(&shardedBill{}))
+		require.NoError(t, db.Table(fmt.Sprintf("bills_%d", i)).AutoMigrate(&Bill{}))
 	}
-	for _, p := range []gorm.Plugin{plugin, shardBy("sharded_bills")} {
-		require.NoError(t, db.Use(p))
-	}
-	stored := shardedBill{UserID: 5}
-	require.NoError(t, db.Transaction(func(tx *gorm.DB) error { return tx.Create(&stored).Error }))
-	require.NoError(t, db.Transaction(func(tx *gorm.DB) error { return tx.Create(&shardedItem{ShardedBill: &stored}).Error }), "which looks in its shard")
-	require.EqualValues(t, 1, stored.Number)
-	bills, err = series.Open(t.Context(), store, series.Config{Name: "neighbors", Gapless: true})
-	require.NoError(t, err)
-
-	require.ErrorIs(t, db.Create(&shardedNeighbor{ID: 1}).Error, gormplugin.ErrSeries, "GORM begins no transaction")
+	require.NoError(t, db.Use(shardBy("bills")))
+	hooked := func(tx *gorm.DB) error { return tx.Create(&Bill{ID: 1, UserID: 5, from: bills}).Error }
+	require.ErrorIs(t, hooked(db), series.ErrTransaction)
+	require.ErrorIs(t, db.Transaction(hooked), series.ErrTransaction)
 	for id := range int64(2) {
-		row := shardedNeighbor{ID: 1}
-		err := db.Transaction(func(tx *gorm.DB) error { return tx.Create(&row).Error })
-		if id > 0 {
-			require.NotErrorIs(t, err, gormplugin.ErrSeries)
-			require.Error(t, err, "a duplicate key, whose number is taken back")
-			row.ID = 2
-			err = db.Transaction(func(tx *gorm.DB) error { return tx.Create(&row).Error })
+		for _, again := range []bool{false, true} {
+			err := db.Transaction(func(tx *gorm.DB) error {
+				number, err := bills.NextTx(t.Context(), gormdb.Tx(tx), "")
+				require.NoError(t, err)
+				require.Equal(t, id+1+map[bool]int64{true: 1}[again], number.Value)
+				return tx.Create(&Bill{ID: id, UserID: 5, Number: number.Value}).Error
+			})
+			require.Equal(t, again, err != nil, "a duplicate key, whose number is taken back")
 		}
-		require.NoError(t, err)
-		require.Equal(t, id+1, row.Number)
 	}
+}
+
+// dbresolver chooses the pool of each statement, and leaves that of a transaction alone.
+func TestGaplessBesideDBResolver(t *testing.T) {
+	t.Parallel()
+	dsn, _ := newDatabase(t)
+	replica, _ := newDatabase(t)
+	db, bills := open(t, dsn), newBills(t, dsn)
+	require.NoError(t, db.AutoMigrate(&Bill{}))
+	resolver := dbresolver.Register(dbresolver.Config{Replicas: []gorm.Dialector{sqlite.Open(replica)}})
+	require.NoError(t, db.Use(resolver))
+	t.Cleanup(func() {
+		_ = resolver.Call(func(pool gorm.ConnPool) error {
+			if closer, ok := pool.(interface{ Close() error }); ok {
+				return closer.Close()
+			}
+			return nil
+		})
+	})
+	require.NoError(t, db.Create(&Bill{ID: 1, from: bills}).Error)
+	require.Error(t, db.Create(&Bill{ID: 1, from: bills}).Error, "a duplicate key, whose number is taken back")
+	bill := Bill{ID: 2, from: bills}
+	require.NoError(t, db.Clauses(dbresolver.Write).Transaction(func(tx *gorm.DB) error { return tx.Create(&bill).Error }))
+	require.EqualValues(t, 2, bill.Number)
 }

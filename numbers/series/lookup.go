@@ -1,4 +1,0 @@
-package series
-
-// A Lookup returns the series of a name.
-type Lookup func(name string) (*Series, error)
