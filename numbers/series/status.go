@@ -78,7 +78,8 @@ func (s *Series) Healthy(ctx context.Context) error {
 }
 
 // Status returns the status of the series in this process, over all scopes. Its order is gapless
-// or strict. What only a sequence that prefetches has is zero: Next, Last and Remaining. Issued counts numbers of transactions that were rolled back, too. Status does no I/O.
+// or strict. What only a sequence that prefetches has is zero: Next, Last and Remaining. Issued
+// counts numbers of transactions that were rolled back, too. Status does no I/O.
 func (s *Series) Status() segment.Status {
 	s.mu.Lock()
 	now := s.stats
