@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
-	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -27,20 +26,12 @@ type Center struct {
 	unit      time.Duration // of the layout
 	now       func() time.Time
 
-	turn chan struct{} // has an element while a call uses what follows
-	held map[holder]*loan
-	// Without records:
-	asked time.Time      // when a worker id was first asked for
-	used  map[slot]int64 // up to when this process has used worker ids
+	mu    sync.Mutex // guards what follows
+	held  map[holder]*loan
+	until int64 // without records: no range begins before it, or 0 before the first borrow
 }
 
 var _ lease.Center = (*Center)(nil)
-
-// A slot is a worker id of a namespace.
-type slot struct {
-	namespace string
-	id        int64
-}
 
 type holder struct {
 	namespace string
@@ -98,16 +89,13 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Ce
 	if err := cfg.Validate(layout); err != nil {
 		return nil, err
 	}
-	p := place{Config: cfg.withDefaults(), layout: layout.WithDefaults(), host: h, ownDir: cfg.Dir == ""}
-	p.Dir = cmp.Or(p.Dir, h.dir)
+	cfg, layout = cfg.withDefaults(), layout.WithDefaults()
 	c := &Center{
-		maxBehind: p.MaxBehind,
-		maxAhead:  max(generator.DefaultMaxAhead, 2*p.layout.TimeUnit),
-		unit:      p.layout.TimeUnit,
+		maxBehind: cfg.MaxBehind,
+		maxAhead:  max(generator.DefaultMaxAhead, 2*layout.TimeUnit),
+		unit:      layout.TimeUnit,
 		now:       time.Now,
-		turn:      make(chan struct{}, 1),
 		held:      map[holder]*loan{},
-		used:      map[slot]int64{},
 	}
 	for _, o := range opts {
 		if o == nil {
@@ -118,7 +106,7 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Ce
 		}
 	}
 	var err error
-	c.choice, err = p.choose()
+	c.choice, err = choose(cfg, layout, h)
 	return c, err
 }
 
@@ -138,179 +126,146 @@ func (c *Center) String() string {
 }
 
 // Acquire lends a worker id from the source. It returns the same worker id to the same
-// owner. It ignores req.Ahead and req.Local.
+// owner. It ignores req.Ahead and req.Local. It does not end with ctx once it has begun to
+// use the disk.
 //
 // Errors: *lease.NoFreeWorkerError if source lock or hash finds no worker id; ErrHeld;
-// ErrClockBehind; *lease.MismatchError; and, wrapped with lease.ErrSetup, lease.ErrDamaged,
-// or the error for a missing directory or for a range without a worker id of the source.
+// ErrClockBehind; *lease.QuarantineError without records; *lease.MismatchError; and, wrapped
+// with lease.ErrSetup, lease.ErrDamaged, or the error for a missing directory or for a range
+// without the worker id of source explicit.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	lent := false
-	return work(ctx, c, func() (lease.Grant, error) {
-		if l := c.held[holderOf(req)]; l != nil && c.intact(l) {
-			err := l.save(l.Ceiling) // a release may have lowered it and failed
-			if err != nil {
-				return lease.Grant{}, err
-			}
-			l.Now = c.now().UnixMilli()
-			return l.Grant, nil
+	if c.source == Explicit && (c.number < req.First || c.number > req.Last) {
+		return lease.Grant{}, fmt.Errorf("%w: local: worker %d is not among worker ids %d to %d, the range of namespace %q: change workers or the worker",
+			lease.ErrSetup, c.number, req.First, req.Last, req.Namespace)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return lease.Grant{}, err
+	}
+	if l := c.held[holderOf(req)]; l != nil && c.intact(l) {
+		err := l.save(l.Ceiling) // a release may have lowered it and failed
+		if err != nil {
+			return lease.Grant{}, err
 		}
-		if c.dir != "" {
-			if err := c.dir.pin(req); err != nil {
-				return lease.Grant{}, err
-			}
+		l.Now = c.now().UnixMilli()
+		return l.Grant, nil
+	}
+	if c.dir != "" {
+		if err := c.dir.pin(req); err != nil {
+			return lease.Grant{}, err
 		}
-		lent = true
-		return c.lend(req)
-	}, func(g lease.Grant) {
-		if lent { // by this call, so no generator uses it
-			_ = c.giveBack(g, g.Floor)
+	} else if err := c.outlast(req); err != nil {
+		return lease.Grant{}, err
+	}
+	switch c.source {
+	case Explicit:
+		return c.take(req, c.number)
+	case Hash:
+		if g, err := c.take(req, req.First+c.number%(req.Last-req.First+1)); err == nil || c.dir == "" {
+			return g, err
 		}
-	})
+	}
+	return c.search(req)
 }
 
-func (c *Center) lend(req lease.Request) (lease.Grant, error) {
-	first, last, err := c.workers(req)
-	if err == nil && c.dir == "" {
-		err = c.outlast(req)
+// outlast lets no range begin, without records, before the clock has passed what a predecessor
+// may have used ahead of it, and what this process has used. The range cannot begin ahead of the
+// clock instead: a generator's MaxAhead counts from there, so the next process would have to
+// begin further ahead.
+func (c *Center) outlast(req lease.Request) error {
+	now := c.now()
+	if c.until == 0 {
+		c.until = now.Add(c.maxAhead + 2*c.unit).UnixMilli()
 	}
+	if now.UnixMilli() >= c.until {
+		return nil
+	}
+	return &lease.QuarantineError{
+		Namespace: req.Namespace, Now: now, Until: time.UnixMilli(c.until),
+		Reason: "without records, a range begins when the clock has passed what was used before",
+	}
+}
+
+// search takes a free worker id. The order is
+//
+//   - the least recently used;
+//   - those without a file, at random, so that processes that should share the directory
+//     but do not rarely collide;
+//   - those with a mark ahead of the clock, as a crash leaves them.
+func (c *Center) search(req lease.Request) (lease.Grant, error) {
+	records, err := c.dir.list(req.Namespace)
 	if err != nil {
 		return lease.Grant{}, err
 	}
-	candidates, soonest, err := c.candidates(req, first, last)
-	if err != nil {
-		return lease.Grant{}, err
+	var used []record
+	for w, r := range records {
+		if w >= req.First && w <= req.Last {
+			used = append(used, r)
+		}
 	}
-	var errs []error
+	byMark := func(r record, mark int64) int { return cmp.Compare(r.Mark, mark) }
+	slices.SortFunc(used, func(a, b record) int { return byMark(a, b.Mark) })
+	now := c.now()
+	past, _ := slices.BinarySearchFunc(used, now.UnixMilli(), byMark)
+	soonest := now
+	if past < len(used) {
+		soonest = time.UnixMilli(used[past].Mark + 1)
+	}
+	n := req.Last - req.First + 1
+	begin := rand.Int64N(n)
+	candidates := func(yield func(int64) bool) {
+		for _, r := range used[:past] {
+			if !yield(r.Worker) {
+				return
+			}
+		}
+		for i := range n {
+			w := req.First + (begin+i)%n
+			if _, known := records[w]; !known && !yield(w) {
+				return
+			}
+		}
+		for _, r := range used[past:] {
+			if !yield(r.Worker) {
+				return
+			}
+		}
+	}
+	var other error // the first one that explains more than ErrHeld
 	for w := range candidates {
 		g, err := c.take(req, w)
 		if err == nil {
 			return g, nil
 		}
-		errs = append(errs, err)
-	}
-	if c.source == Explicit {
-		return lease.Grant{}, errs[0]
-	}
-	now := c.now()
-	err = &lease.NoFreeWorkerError{Namespace: req.Namespace, First: first, Last: last, Now: now, Soonest: latest(now, soonest)}
-	for _, e := range errs {
-		if !errors.Is(e, ErrHeld) { // explains more than ErrHeld
-			err = fmt.Errorf("%w; %w", e, err)
-			break
+		if other == nil && !errors.Is(err, ErrHeld) {
+			other = err
 		}
+	}
+	err = &lease.NoFreeWorkerError{Namespace: req.Namespace, First: req.First, Last: req.Last, Now: now, Soonest: soonest}
+	if other != nil {
+		err = fmt.Errorf("%w; %w", other, err)
 	}
 	return lease.Grant{}, fmt.Errorf("local: %s: %w", c.String(), err)
 }
 
-// outlast lets no range begin, without records, before the clock has passed what a predecessor may
-// have used ahead of it. The range cannot begin ahead of the clock instead: a generator's MaxAhead
-// counts from there, so the next process would have to begin further ahead.
-func (c *Center) outlast(req lease.Request) error {
-	if c.asked.IsZero() {
-		c.asked = c.now()
-	}
-	return c.notBefore(req, c.asked.Add(c.maxAhead+2*c.unit))
-}
-
-// notBefore refuses a borrow until a time has come.
-func (c *Center) notBefore(req lease.Request, until time.Time) error {
-	now := c.now()
-	if !now.Before(until) {
-		return nil
-	}
-	return &lease.QuarantineError{
-		Namespace: req.Namespace, Now: now, Until: until,
-		Reason: "without records, a range begins when the clock has passed what was used before",
-	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// candidates returns the worker ids to try, and when the first may become free.
-func (c *Center) candidates(req lease.Request, first, last int64) (iter.Seq[int64], time.Time, error) {
-	n := last - first + 1
-	begin := rand.Int64N(n)
-	if c.source == Hash {
-		begin = c.number % n
-		if c.dir == "" {
-			n = 1
-		}
-	}
-	around := func(yield func(int64) bool) {
-		for i := range n {
-			if !yield(first + (begin+i)%(last-first+1)) {
-				return
-			}
-		}
-	}
-	if c.source != Lock {
-		return around, time.Time{}, nil
-	}
-	records, damaged, err := c.dir.list(req.Namespace)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	var used []record
-	for w, r := range records {
-		if w >= first && w <= last {
-			used = append(used, r)
-		}
-	}
-	slices.SortFunc(used, func(a, b record) int { return cmp.Compare(a.Mark, b.Mark) })
-	now := c.now().UnixMilli()
-	soonest := time.Time{}
-	if at := slices.IndexFunc(used, func(r record) bool { return r.Mark >= now }); at >= 0 {
-		soonest = time.UnixMilli(used[at].Mark + 1)
-	}
-	// The order is
-	//
-	//   - the least recently used;
-	//   - those without a file, at random, so that processes that should share the
-	//     directory but do not rarely collide;
-	//   - those with a mark ahead of the clock, as a crash leaves them;
-	//   - damaged ones.
-	return func(yield func(int64) bool) {
-		for _, ahead := range []bool{false, true} {
-			for _, r := range used {
-				if (r.Mark >= now) == ahead && !yield(r.Worker) {
-					return
-				}
-			}
-			for w := range around {
-				if _, known := records[w]; !known && (damaged[w] != nil) == ahead && !yield(w) {
-					return
-				}
-			}
-		}
-	}, soonest, nil
-}
-
 // take lends worker id w unless it is held.
 func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
-	for _, l := range c.held {
-		if l.Worker == w && l.Namespace == req.Namespace && c.dir == "" {
-			return lease.Grant{}, fmt.Errorf("%w: %d of namespace %q, by %q in this process", ErrHeld, w, req.Namespace, l.Holder)
-		}
-	}
 	l := &loan{Grant: lease.Grant{Request: req, Worker: w}}
 	var r record
+	var err error
 	if c.dir != "" {
-		var err error
 		if l.file, r, err = c.dir.open(req.Namespace, w); err != nil {
 			return lease.Grant{}, err
 		}
-	}
-	if c.dir == "" {
-		if err := c.notBefore(req, time.UnixMilli(c.used[slot{req.Namespace, w}]+1)); err != nil {
-			return lease.Grant{}, err
+	} else {
+		for _, l := range c.held {
+			if l.Worker == w && l.Namespace == req.Namespace {
+				return lease.Grant{}, fmt.Errorf("%w: %d of namespace %q, by %q in this process", ErrHeld, w, req.Namespace, l.Holder)
+			}
 		}
 	}
 	now := c.now().UnixMilli()
@@ -373,20 +328,23 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	return work(ctx, c, func() (lease.Grant, error) {
-		l := c.mine(g)
-		if l == nil {
-			return lease.Grant{}, c.lost(g)
-		}
-		l.Now = c.now().UnixMilli()
-		ceiling := max(l.Ceiling, l.Now+g.TTL.Milliseconds())
-		if err := l.save(ceiling); err != nil {
-			return lease.Grant{}, err
-		}
-		l.Ceiling = ceiling
-		g.Now, g.Ceiling = l.Now, ceiling
-		return g, nil
-	}, nil)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return lease.Grant{}, err
+	}
+	l := c.mine(g)
+	if l == nil {
+		return lease.Grant{}, c.lost(g)
+	}
+	l.Now = c.now().UnixMilli()
+	ceiling := max(l.Ceiling, l.Now+g.TTL.Milliseconds())
+	if err := l.save(ceiling); err != nil {
+		return lease.Grant{}, err
+	}
+	l.Ceiling = ceiling
+	g.Now, g.Ceiling = l.Now, ceiling
+	return g, nil
 }
 
 // Release gives g back. It returns lease.ErrLost as Renew does.
@@ -394,11 +352,11 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	_, err := work(ctx, c, func() (struct{}, error) { return struct{}{}, c.giveBack(g, lastUsed) }, nil)
-	return err
-}
-
-func (c *Center) giveBack(g lease.Grant, lastUsed int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	l := c.mine(g)
 	if l == nil {
 		return c.lost(g)
@@ -409,9 +367,7 @@ func (c *Center) giveBack(g lease.Grant, lastUsed int64) error {
 	if err := back.save(mark); err != nil {
 		return err
 	}
-	if c.dir == "" {
-		c.used[slot{l.Namespace, l.Worker}] = mark
-	}
+	c.until = max(c.until, mark+1)
 	c.letGo(l)
 	return nil
 }
@@ -426,74 +382,29 @@ func (c lister) Slots(ctx context.Context, namespace string) ([]lease.Slot, erro
 	if err := lease.CheckNamespace(namespace); err != nil || c.dir == "" {
 		return nil, err
 	}
-	return work(ctx, c.Center, func() ([]lease.Slot, error) {
-		records, _, err := c.dir.list(namespace)
-		slots, now := []lease.Slot{}, c.now().UnixMilli()
-		for _, r := range records {
-			s := lease.Slot{Worker: r.Worker, Token: r.Token, Holder: r.Holder, Since: r.Since, Mark: r.Mark, Now: now}
-			if r.Owner != [16]byte{} {
-				s.Expires = r.Mark
-			}
-			slots = append(slots, s)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	records, err := c.dir.list(namespace)
+	slots, now := []lease.Slot{}, c.now().UnixMilli()
+	for _, r := range records {
+		s := lease.Slot{Worker: r.Worker, Token: r.Token, Holder: r.Holder, Since: r.Since, Mark: r.Mark, Now: now}
+		if r.Owner != [16]byte{} {
+			s.Expires = r.Mark
 		}
-		slices.SortFunc(slots, func(a, b lease.Slot) int { return cmp.Compare(a.Worker, b.Worker) })
-		return slots, err
-	}, nil)
+		slots = append(slots, s)
+	}
+	slices.SortFunc(slots, func(a, b lease.Slot) int { return cmp.Compare(a.Worker, b.Worker) })
+	return slots, err
 }
 
 // Close drops the worker ids that were not given back, as the end of the process would.
-// Their next holders start above their ceilings. It returns an error if a call is still
-// waiting for the disk after a second.
+// Their next holders start above their ceilings.
 func (c *Center) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_, err := work(ctx, c, func() (struct{}, error) {
-		for _, l := range c.held {
-			c.letGo(l)
-		}
-		return struct{}{}, nil
-	}, nil)
-	if err != nil {
-		return fmt.Errorf("local: close %s: %w", c.String(), err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.held {
+		c.letGo(l)
 	}
 	return nil
-}
-
-// work runs f, one call at a time. A disk may be slow, so work returns when ctx ends,
-// and undo, which may be nil, then reverts what f does later.
-func work[T any](ctx context.Context, c *Center, f func() (T, error), undo func(T)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	var none T
-	ctx, cancel := bounded.Context(ctx)
-	defer cancel()
-	if err := ctx.Err(); err != nil {
-		return none, err
-	}
-	select {
-	case c.turn <- struct{}{}:
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
-	answers, gone := make(chan answer), make(chan struct{})
-	go func() {
-		defer func() { <-c.turn }()
-		value, err := f()
-		select {
-		case answers <- answer{value, err}:
-		case <-gone:
-			if err == nil && undo != nil {
-				undo(value)
-			}
-		}
-	}()
-	select {
-	case a := <-answers:
-		return a.value, a.err
-	case <-ctx.Done():
-		close(gone)
-		return none, ctx.Err()
-	}
 }

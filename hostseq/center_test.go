@@ -460,6 +460,7 @@ func TestStateless(t *testing.T) {
 	require.Empty(t, entries)
 }
 
+// A call whose context has ended changes nothing.
 func TestContextEnded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -467,66 +468,16 @@ func TestContextEnded(t *testing.T) {
 	g := s.acquire(c)
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	calls := func(ctx context.Context) []error {
-		_, acquire := c.Acquire(ctx, g.Request)
-		_, renew := c.Renew(ctx, g)
-		_, slots := c.Extras().Lister.Slots(ctx, "orders")
-		return []error{acquire, renew, c.Release(ctx, g, g.Floor), slots}
+	s.pass(time.Second)
+	_, acquire := c.Acquire(canceled, s.request())
+	_, renew := c.Renew(canceled, g)
+	_, slots := c.Extras().Lister.Slots(canceled, "orders")
+	for _, err := range []error{acquire, renew, c.Release(canceled, g, g.Floor), slots} {
+		require.ErrorIs(t, err, context.Canceled)
 	}
-	for range 20 {
-		for _, err := range calls(canceled) {
-			require.ErrorIs(t, err, context.Canceled)
-		}
-		c.turn <- struct{}{} // when nobody is at work on it any more
-		<-c.turn
-	}
-	c.turn <- struct{}{} // somebody waits for a disk
-	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	for _, err := range calls(short) {
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-	}
-	require.ErrorIs(t, c.Close(), context.DeadlineExceeded)
-	<-c.turn
+	require.Equal(t, g.Ceiling, s.mark(2))
 	_, err := c.Renew(t.Context(), g)
 	require.NoError(t, err)
-}
-
-// If nobody waits for a call any more, a new loan is undone. One in use stays.
-func TestAbandonedAcquire(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	var block atomic.Bool
-	entered, leave := make(chan struct{}), make(chan struct{})
-	c, err := New(Config{Dir: s.dir, Worker: worker(2)}, s.layout, WithClock(func() time.Time {
-		if block.Swap(false) { // once
-			entered <- struct{}{}
-			<-leave
-		}
-		return time.UnixMilli(s.ms.Load())
-	}))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	abandon := func(req lease.Request) {
-		t.Helper()
-		ctx, cancel := context.WithCancel(t.Context())
-		block.Store(true)
-		go func() {
-			<-entered
-			cancel()
-		}()
-		_, err := c.Acquire(ctx, req)
-		require.ErrorIs(t, err, context.Canceled)
-		leave <- struct{}{}
-	}
-	abandon(s.request())
-	g := s.acquire(c) // it waits for its turn
-	require.Equal(t, int64(2), g.Token, "the first was lent and given back")
-
-	abandon(g.Request)
-	_, err = c.Renew(t.Context(), g)
-	require.NoError(t, err)
-	require.Equal(t, g.Ceiling, s.mark(2))
 }
 
 func TestOptions(t *testing.T) {

@@ -38,6 +38,8 @@
 // then begin above the mark, and their times are ahead of the clock until it has caught
 // up. A clock that is behind by more than Config.MaxBehind and MaxTTL is an error.
 //
+// A call waits for the disk, even if its context ends. Ids still end at the ceiling.
+//
 // A record that cannot be read is an error and never counts as empty; source lock skips
 // its worker id. A power loss during a write leaves the previous record, because a
 // record is one disk sector.
@@ -47,9 +49,8 @@
 // ahead. After a crash, or if the clock was set back, it may have run further: see
 // Limits.
 //
-// If no files are kept (Config.Stateless, or source hash without a usable directory), the first
-// borrow of a process waits for WithMaxAhead, so that the clock has passed what a predecessor
-// used.
+// If no files are kept (Config.Stateless), the first borrow of a process waits for
+// WithMaxAhead, so that the clock has passed what a predecessor used.
 //
 // # Limits
 //
@@ -68,7 +69,7 @@
 //
 //	Linux, macOS, BSD, illumos  locks by flock
 //	Windows                     locks by LockFileEx, on a byte far beyond the record
-//	others                      no locks: only explicit with Stateless, and hash
+//	others                      no locks: only explicit and hash, with Stateless
 //
 // The tests run on Linux, and by hand on Windows as wine imitates it. For macOS and
 // FreeBSD the code is only type-checked.

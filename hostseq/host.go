@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 type host struct {
-	pid       int
-	identity  string // differs between hosts as far as possible
+	process   string // differs between processes and hosts as far as possible
 	container bool
 	dir       string // the default directory
 	dirErr    error
@@ -21,7 +21,7 @@ type host struct {
 
 func inspect() host {
 	name, _ := os.Hostname()
-	h := host{pid: os.Getpid(), container: isolated() || inContainer(os.Getenv, exists)}
+	h := host{container: inContainer(os.Getenv, exists)}
 	var macs []string
 	interfaces, _ := net.Interfaces() // without them, the rest has to differ
 	for _, i := range interfaces {
@@ -31,7 +31,7 @@ func inspect() host {
 	}
 	slices.Sort(macs)
 	machine, _ := os.ReadFile("/etc/machine-id")
-	h.identity = strings.Join(append(macs, name, string(machine)), "\n")
+	h.process = strings.Join(append(macs, name, string(machine), strconv.Itoa(os.Getpid())), "\n")
 	h.dir, h.dirErr = defaultDir(runtime.GOOS, os.Geteuid(), os.Getenv)
 	h.temp = []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"}
 	return h

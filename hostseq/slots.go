@@ -26,21 +26,14 @@ func (d slots) prepare() (string, error) {
 		return "", fmt.Errorf("no directory for locks and records: %w: set dir to one that can be written to", err)
 	}
 	path, err := resolve(string(d), ownedByOthers)
-	if err != nil {
-		return "", fmt.Errorf("directory %s for locks and records: %w: set dir to another, or correct owner and mode", d, err)
-	}
-	info, err := os.Stat(path)
 	if err == nil {
-		if err := private(info); err != nil {
-			return "", fmt.Errorf("directory %s for locks and records (%v): %w: set dir to another, or correct its owner and mode", d, info.Mode(), err)
+		var info fs.FileInfo
+		if info, err = os.Stat(path); err == nil {
+			err = private(info)
 		}
 	}
-	f, err := os.CreateTemp(path, ".new-*")
-	if err == nil {
-		err = errors.Join(f.Close(), os.Remove(f.Name()))
-	}
 	if err != nil {
-		return "", fmt.Errorf("directory for locks and records: %w: set dir to one that can be written to", err)
+		return "", fmt.Errorf("directory %s for locks and records: %w: set dir to another, or correct its owner and mode", d, err)
 	}
 	return path, nil
 }
@@ -196,13 +189,13 @@ func write(f *os.File, r record) error {
 }
 
 // list reads the records of a namespace without locking, so some may change meanwhile.
-// Unreadable ones have an error instead.
-func (d slots) list(namespace string) (map[int64]record, map[int64]error, error) {
+// Damaged ones are not among them.
+func (d slots) list(namespace string) (map[int64]record, error) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
-		return nil, nil, fmt.Errorf("local: %w", err)
+		return nil, fmt.Errorf("local: %w", err)
 	}
-	records, errs := map[int64]record{}, map[int64]error{}
+	records := map[int64]record{}
 	for _, e := range entries {
 		name, _ := strings.CutSuffix(e.Name(), ".slot")
 		name, ok := strings.CutPrefix(name, namespace+".")
@@ -212,12 +205,10 @@ func (d slots) list(namespace string) (map[int64]record, map[int64]error, error)
 		}
 		b, err := readFile(filepath.Join(string(d), e.Name()), recordSize+1) // one more, to notice a longer file
 		if err == nil {
-			records[worker], err = decode(b, worker)
-		}
-		if err != nil {
-			delete(records, worker)
-			errs[worker] = err
+			if r, err := decode(b, worker); err == nil {
+				records[worker] = r
+			}
 		}
 	}
-	return records, errs, nil
+	return records, nil
 }

@@ -2,9 +2,11 @@ package hostseq
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ import (
 
 // here is a host like many.
 func here(t *testing.T) host {
-	return host{pid: 42, identity: "mac\nname\nid", dir: filepath.Join(t.TempDir(), "default")}
+	return host{process: "mac\nname\nid\n42", dir: filepath.Join(t.TempDir(), "default")}
 }
 
 func TestChoice(t *testing.T) {
@@ -27,35 +29,30 @@ func TestChoice(t *testing.T) {
 		cfg      Config
 		host     func(*host)
 		want     Source
-		first    int64
-		last     int64
+		number   int64
 		promise  string
 		warnings []string
 	}{
 		"nothing is set: the slots of this host": {
-			want: Lock, last: 1023, promise: "unique among the processes that share directory", warnings: []string{"if other hosts issue ids too"},
+			want: Lock, promise: "across hosts if workers gives each a range of its own", warnings: []string{"if other hosts issue ids too"},
 		},
 		"a worker is set": {
-			cfg: Config{Worker: worker(5)}, want: Explicit, first: 5, last: 5, promise: "by hand",
+			cfg: Config{Worker: worker(5)}, want: Explicit, number: 5, promise: "by hand",
 		},
 		"in a container a directory that is set may be": {
 			cfg: Config{Dir: os.TempDir() + "/x"}, host: func(h *host) { h.container = true },
-			want: Lock, last: 1023, promise: "share directory", warnings: []string{"if other hosts issue ids too"},
+			want: Lock, promise: "share directory", warnings: []string{"if other hosts issue ids too"},
 		},
 		"hash": {
-			cfg: Config{Source: Hash}, want: Hash, last: 1023,
-			promise: "0.00098 among 2 processes, 0.027 among 8, 0.39 among 32", warnings: []string{"never share one"},
+			cfg: Config{Source: Hash}, want: Hash,
+			promise: "0.00098 among 2 processes, 0.027 among 8, 0.39 among 32", warnings: []string{"not unique"},
 		},
 		"stateless": {
-			cfg: Config{Worker: worker(5), Stateless: true}, want: Explicit, first: 5, last: 5,
+			cfg: Config{Worker: worker(5), Stateless: true}, want: Explicit, number: 5,
 			promise: "set back across a restart", warnings: []string{"no record is kept"},
 		},
-		"a hash without a directory": {
-			cfg: Config{Source: Hash}, host: func(h *host) { h.dir, h.dirErr = "", errors.New("$HOME is not set") },
-			want: Hash, last: 1023, promise: "no record is kept", warnings: []string{"no record is kept"},
-		},
 		"a stateless hash": {
-			cfg: Config{Source: Hash, Stateless: true}, want: Hash, last: 1023,
+			cfg: Config{Source: Hash, Stateless: true}, want: Hash,
 			promise: "set back across a restart", warnings: []string{"no record is kept"},
 		},
 	}
@@ -81,9 +78,9 @@ func TestChoice(t *testing.T) {
 			if test.cfg.Stateless {
 				require.NoDirExists(t, h.dir)
 			}
-			first, last, err := c.workers(keeper.NewRequest("orders", wide))
-			require.NoError(t, err)
-			require.Equal(t, []int64{test.first, test.last}, []int64{first, last})
+			if test.want == Explicit {
+				require.Equal(t, test.number, c.number)
+			}
 		})
 	}
 }
@@ -105,8 +102,11 @@ func TestNoChoice(t *testing.T) {
 		},
 		"a directory that is a file": {cfg: Config{Dir: file}, want: []string{file, "set dir"}},
 		"a directory below a file":   {cfg: Config{Dir: file + "/x"}, want: []string{file, "set dir"}},
-		"by hand, no directory":      {cfg: Config{Worker: worker(1), Dir: file}, want: []string{"source explicit", "set stateless"}},
-		"a fault":                    {cfg: Config{Dir: "relative"}, want: []string{"absolute"}},
+		"by hand, no directory":      {cfg: Config{Worker: worker(1), Dir: file}, want: []string{"source explicit", "can be stateless"}},
+		"a hash, no directory": {
+			cfg: Config{Source: Hash}, host: func(h *host) { h.dir, h.dirErr = "", errors.New("no $HOME") }, want: []string{"source hash", "no $HOME", "can be stateless"},
+		},
+		"a fault": {cfg: Config{Dir: "relative"}, want: []string{"absolute"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -122,30 +122,16 @@ func TestNoChoice(t *testing.T) {
 	}
 }
 
-func TestWorkerRanges(t *testing.T) {
+func TestExplicitOutOfRange(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		cfg         Config
-		first, last int64
-		want        []int64 // none: an error
-	}{
-		"explicit within":                  {Config{Worker: worker(5)}, 5, 9, []int64{5, 5}},
-		"explicit without":                 {Config{Worker: worker(5)}, 6, 9, nil},
-		"slots of a host":                  {Config{}, 3, 9, []int64{3, 9}},
-		"hashes":                           {Config{Source: Hash}, 3, 9, []int64{3, 9}},
-		"explicit below the first of them": {Config{Worker: worker(5)}, 0, 4, nil},
-	} {
-		c, err := newCenter(test.cfg, snowflake.Layout{}, here(t))
-		require.NoError(t, err, name)
+	c, err := newCenter(Config{Worker: worker(5)}, snowflake.Layout{}, here(t))
+	require.NoError(t, err)
+	for _, r := range [][2]int64{{6, 9}, {0, 4}} {
 		req := keeper.NewRequest("orders", snowflake.Layout{})
-		req.First, req.Last = test.first, test.last
-		first, last, err := c.workers(req)
-		if test.want == nil {
-			require.ErrorIs(t, err, lease.ErrSetup, name)
-			continue
-		}
-		require.NoError(t, err, name)
-		require.Equal(t, test.want, []int64{first, last}, name)
+		req.First, req.Last, req.Owner, req.Holder = r[0], r[1], lease.NewOwner(), "shop"
+		_, err = c.Acquire(t.Context(), req)
+		require.ErrorIs(t, err, lease.ErrSetup)
+		require.ErrorContains(t, err, "worker 5 is not among")
 	}
 }
 
@@ -165,7 +151,7 @@ func TestHostsWhoseHashAgrees(t *testing.T) {
 		if cfg.Source == Lock {
 			req.First, req.Last = host, host
 		}
-		c.asked = time.Now().Add(-time.Hour)
+		c.until = 1 // long ago
 		g, err := c.Acquire(t.Context(), req)
 		require.NoError(t, err)
 		return g.Worker
@@ -207,18 +193,31 @@ func TestHostsWithRanges(t *testing.T) {
 	require.Len(t, seen, 64)
 }
 
+// TestSlotsOfARange: another range on the same host, such as after a change of workers, leaves the
+// files of the former one alone.
+func TestSlotsOfARange(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.center(byHand(0))
+	require.NoError(t, c.Release(t.Context(), s.acquire(c), 0))
+	s.pass(time.Minute)
+	req := s.request()
+	req.First = 2
+	g, err := s.center().Acquire(t.Context(), req)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, g.Worker, int64(2))
+}
+
 func TestHashDiffers(t *testing.T) {
 	t.Parallel()
 	numbers := map[int64]bool{}
-	for pid := range 50 {
-		for _, identity := range []string{"a", "b"} {
-			h := here(t)
-			h.pid, h.identity = pid, identity
-			c, err := newCenter(Config{Source: Hash, Stateless: true}, snowflake.Layout{}, h)
-			require.NoError(t, err)
-			require.GreaterOrEqual(t, c.number, int64(0))
-			numbers[c.number] = true
-		}
+	for i := range 100 {
+		h := here(t)
+		h.process = fmt.Sprint("mac\n", i)
+		c, err := newCenter(Config{Source: Hash, Stateless: true}, snowflake.Layout{}, h)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, c.number, int64(0))
+		numbers[c.number] = true
 	}
 	require.Len(t, numbers, 100)
 }
@@ -282,10 +281,10 @@ func TestInContainer(t *testing.T) {
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	h := inspect()
-	require.Equal(t, os.Getpid(), h.pid)
 	name, err := os.Hostname()
 	require.NoError(t, err)
-	require.Contains(t, h.identity, name)
+	require.Contains(t, h.process, name)
+	require.True(t, strings.HasSuffix(h.process, fmt.Sprint("\n", os.Getpid())))
 }
 
 func TestValidate(t *testing.T) {

@@ -64,7 +64,7 @@ func (*Local) oneHost() {}
 // Center returns a hostseq.Center for the process. It drops its locks when the process ends.
 func (l *Local) Center(h *Host) (lease.Center, error) {
 	c := &localCenter{store: l}
-	inner, err := hostseq.New(l.config(), h.Layout, hostseq.WithMaxAhead(h.Ahead), hostseq.WithClock(c.now))
+	inner, err := hostseq.New(l.config(), h.Layout, hostseq.WithMaxAhead(h.Ahead), hostseq.WithClock(l.Now))
 	if err != nil {
 		return nil, err
 	}
@@ -163,15 +163,6 @@ type localCenter struct {
 	*hostseq.Center
 	store *Local
 	ended bool
-	stall func() // called once, when the clock is read
-}
-
-func (c *localCenter) now() time.Time {
-	if f := c.stall; f != nil {
-		c.stall = nil
-		f()
-	}
-	return c.store.Now()
 }
 
 // end does what the kernel does when a process ends.
@@ -220,7 +211,7 @@ func (c *localCenter) Acquire(ctx context.Context, req lease.Request) (g lease.G
 		return g, err
 	}
 	if way, ok := ctx.Value(passageKey{}).(*passage); ok && way.caller.Err() != nil {
-		return g, c.abandoned(ctx, asked[0])
+		return g, way.caller.Err() // a caller waits for the disk, so no borrow outlives it
 	}
 	for _, r := range asked {
 		if g, err = c.Center.Acquire(ctx, r); err == nil {
@@ -257,21 +248,4 @@ func (c *localCenter) withoutChance(ctx context.Context, req lease.Request) ([]l
 		one(s.Worker)
 	}
 	return append(asked, req), nil // for the error
-}
-
-// abandoned plays a call that the disk answers after the caller has given up. The
-// grant is taken back.
-func (c *localCenter) abandoned(ctx context.Context, req lease.Request) error {
-	given, giveUp := context.WithCancel(ctx)
-	defer giveUp()
-	left := make(chan struct{})
-	c.stall = func() {
-		giveUp()
-		<-left
-	}
-	_, err := c.Center.Acquire(given, req)
-	close(left)
-	c.stall = nil
-	_, done := c.Extras().Lister.Slots(ctx, req.Namespace) // runs after that call
-	return cmp.Or(done, err, context.Canceled)
 }
