@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -281,20 +280,7 @@ func (k *key) warn(db *gorm.DB) {
 		db.Logger.Warn(db.Statement.Context,
 			"gormplugin: %s of %s is AUTO_INCREMENT and also filled with ids; rows inserted without GORM get numbers that collide with later ids. "+
 				"Tag it `gorm:\"primaryKey;autoIncrement:false\"`, as in gormplugin.Model, and change a table that exists by hand; "+
-				"or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude (inserted at %s)", k.field.Name, k.field.Schema, caller())
-	}
-}
-
-// caller returns the place of the statement in the application. The logger of GORM itself
-// would name a line of this package.
-func caller() string {
-	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
-	for {
-		f, more := frames.Next()
-		if !strings.HasPrefix(f.Function, "gorm.io/") && !strings.HasPrefix(f.Function, "github.com/snowlease/snowlease/gormplugin.") || !more {
-			return fmt.Sprintf("%s:%d", f.File, f.Line)
-		}
+				"or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude", k.field.Name, k.field.Schema)
 	}
 }
 

@@ -27,15 +27,9 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, n int) (*batch, error) {
 	b := p.batches.Get().(*batch)
 	b.stmt, b.key, b.ids, b.rows = db.Statement, k, slices.Grow(b.ids[:0], n)[:n], slices.Grow(b.rows[:0], n)
 	b.stmt.Clauses[batchKey] = clause.Clause{Expression: b}
-	// A faulty generator must not leave ids of an earlier statement in place.
-	clear(b.ids)
 	err := p.await(db.Statement.Context, k.gen, b.ids)
 	if err == nil {
-		low := slices.Min(b.ids)
-		if low > 0 {
-			return b, k.holds(b.ids)
-		}
-		err = fmt.Errorf("the generator returned %d, which is not an id", low)
+		return b, k.holds(b.ids)
 	}
 	early := errors.Is(err, generator.ErrNotStarted) || errors.Is(err, generator.ErrStopped) || errors.Is(err, segment.ErrClosed)
 	// An error with a second cause, such as a quarantine, is not about the order of modules.
@@ -65,11 +59,12 @@ func (p *Plugin) await(parent context.Context, gen snowflake.Source, dst []int64
 	ctx, cancel := context.WithTimeoutCause(parent, p.cfg.Wait, p.waited)
 	defer cancel()
 	err := gen.NextIDs(ctx, dst)
-	if ended := parent.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
-		return fmt.Errorf("%w: %w", ended, err)
+	ended := parent.Err()
+	if ended == nil && ctx.Err() != nil {
+		ended = p.waited
 	}
-	if ended := ctx.Err(); err != nil && ended != nil && errors.Is(err, ended) && parent.Err() == nil && !errors.Is(err, p.waited) {
-		return fmt.Errorf("%w: %w", p.waited, err)
+	if err != nil && ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("%w: %w", ended, err)
 	}
 	return err
 }
