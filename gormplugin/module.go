@@ -3,7 +3,6 @@ package gormplugin
 import (
 	"errors"
 	"fmt"
-	"reflect"
 
 	"go.uber.org/fx"
 	"gorm.io/gorm"
@@ -13,8 +12,8 @@ import (
 )
 
 // Module registers the plugin on the application's *gorm.DB. It takes the
-// snowflake.Source and the segments from idworker.Module, and a Config if the application
-// supplies one. List it before every module that writes: see the package documentation. An
+// snowflake.Source and the segments from idworker.Module, and a Config, as a value, if the
+// application supplies one. List it before every module that writes: see the package documentation. An
 // application that lists it borrows a worker id, even if it writes nothing.
 //
 // Wire a second database by hand. It may share the worker; one with a name of its own, by
@@ -26,24 +25,7 @@ import (
 //		},
 //		fx.ParamTags(`name:"archive"`),
 //	))
-var Module = fx.Module("gormplugin", fx.Invoke(refusePointer, use))
-
-// configs are the two types that to fx have nothing to do with each other.
-type configs struct {
-	fx.In
-
-	Config  Config  `optional:"true"`
-	Pointer *Config `optional:"true"`
-}
-
-// refusePointer refuses a *Config without a Config. Unheeded, a *Config that says
-// ScopeTagged would have every model filled.
-func refusePointer(c configs) error {
-	if c.Pointer != nil && reflect.ValueOf(c.Config).IsZero() {
-		return errors.New("gormplugin: the fx graph has a *gormplugin.Config, which to fx is another type: supply the gormplugin.Config as a value")
-	}
-	return nil
-}
+var Module = fx.Module("gormplugin", fx.Invoke(use))
 
 // params are what use needs.
 type params struct {

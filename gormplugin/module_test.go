@@ -103,7 +103,6 @@ func TestModule(t *testing.T) {
 		says string
 	}{
 		{"wrong config", fx.Options(workers(), fx.Supply(gormplugin.Config{Scope: "x"})), nil, `scope "x"`},
-		{"pointer to a config", fx.Options(workers(), fx.Supply(&gormplugin.Config{Scope: gormplugin.ScopeTagged})), nil, "supply the gormplugin.Config as a value"},
 		{"listed twice", fx.Options(workers(), gormplugin.Module), gorm.ErrRegistered, ""},
 		{"no worker", fx.Options(), nil, "add idworker.Module"},
 	} {
