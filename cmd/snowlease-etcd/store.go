@@ -6,15 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-
-	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/etcdseq"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
@@ -125,8 +121,7 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		return nil, err
 	}
 	o.Center, o.Operator = c, c.Extras().Operator
-	maintenance := etcdserverpb.NewMaintenanceClient(client.ActiveConnection())
-	if _, err := maintenance.Status(ctx, &etcdserverpb.StatusRequest{}); err != nil && !refused(err) {
+	if _, err := o.Incarnation(ctx, "snowlease"); err != nil && !errors.Is(err, lease.ErrSetup) {
 		return nil, fmt.Errorf("%s: cannot connect: %w: check that it runs and is reachable, and hosts, ports and TLS in %s", o, err, with.From)
 	}
 	return o, nil
@@ -135,9 +130,4 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 // Again implements target.Target.
 func (p place) Again(ctx context.Context, with target.Options) (*target.Opened, error) {
 	return p.Open(ctx, with)
-}
-
-// refused reports whether a member answered that the user may not ask.
-func refused(err error) bool {
-	return slices.Contains([]codes.Code{codes.PermissionDenied, codes.Unauthenticated, codes.InvalidArgument}, status.Code(err))
 }
