@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,12 +49,7 @@ its line or argument number, continues with the others and exits with 1.`,
 	layout.app.register(cmd)
 	cmd.Flags().IntVar(&d.base, "base", 10, "base of the IDs: 10, 36, 58 or 62")
 	jsonFlag(cmd, &d.json)
-	completeBase(cmd)
 	return cmd
-}
-
-func completeBase(cmd *cobra.Command) {
-	must(cmd.RegisterFlagCompletionFunc("base", cobra.FixedCompletions([]string{"10", "36", "58", "62"}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 type decoder struct {
@@ -66,7 +60,6 @@ type decoder struct {
 	assumed     bool // no flag names the layout
 	out, faults io.Writer
 	good, bad   int
-	early       int // of the good ones, those that are probably ids of another layout, or none
 }
 
 // all decodes the arguments, and the lines of stdin for each "-".
@@ -76,11 +69,6 @@ func (d *decoder) all(args []string, stdin io.Reader) error {
 	}
 	if d.assumed && d.good > 0 && !d.json {
 		if _, err := fmt.Fprintf(d.out, "In the default layout, %s; for another, give --preset or --config.\n", d.layout.WithDefaults()); err != nil {
-			return err
-		}
-	}
-	if d.early > 0 && d.assumed && !d.json {
-		if _, err := fmt.Fprintf(d.out, "Probably not of this layout, since their times are within a day of the epoch: %d of %d.\n", d.early, d.good); err != nil {
 			return err
 		}
 	}
@@ -133,9 +121,6 @@ func (d *decoder) one(text, kind string, place int) error {
 		return err
 	}
 	d.good++
-	if p.Time.Sub(d.layout.TickTime(0)) < 24*time.Hour {
-		d.early++
-	}
 	if d.json {
 		return json.NewEncoder(d.out).Encode(struct {
 			ID       snowflake.ID `json:"id"`

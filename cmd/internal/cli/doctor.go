@@ -14,6 +14,7 @@ import (
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/findings"
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -91,11 +92,7 @@ func (d *doctor) examine(ctx context.Context) {
 		d.Fault("connect", err.Error(), "nothing else could be checked")
 		return
 	}
-	defer func() {
-		if err := o.Close(); err != nil {
-			d.Unknown("close", err)
-		}
-	}()
+	defer func() { _ = o.Close() }()
 	d.OK("connect", o.String())
 	if file := d.store.app.file; file != "" {
 		d.OK("config", file)
@@ -294,7 +291,7 @@ func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record
 
 func (d *doctor) print(cmd *cobra.Command, asJSON bool) error {
 	for _, f := range d.List {
-		f.Seen = plain(f.Seen)
+		f.Seen = printable.Text(f.Seen)
 		text := fmt.Sprintf("%-5s  %-13s  %s\n", f.Level, f.Check, f.Seen)
 		if f.Advice != "" {
 			text += fmt.Sprintf("%22s-> %s\n", "", f.Advice)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -72,7 +73,7 @@ anything of the namespace exists, init changes nothing and exits with 3, without
 			store.creates = true
 			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
 				before, unknown := o.Record(ctx, r.Namespace)
-				was := plain(before.Pin.String())
+				was := printable.Text(before.Pin.String())
 				if errors.Is(unknown, lease.ErrUnknown) && !asked && !yes {
 					return failure{exitNo, fmt.Errorf("the records of namespace %q at %s were there a moment ago, and are not now; nothing changed", r.Namespace, o)}
 				}

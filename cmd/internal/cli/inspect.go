@@ -64,7 +64,6 @@ Inspect exits with 3 if no layout fits, or new ids cannot continue the old ones.
 	flags := cmd.Flags()
 	flags.BoolVar(&ordered, "ordered", false, "the ids are in the order in which they were made: report those below an earlier one of their worker")
 	flags.StringVar(&source, "source", "", "the generator: "+strings.Join(sourceNames(), ", ")+" (default: try all)")
-	must(cmd.RegisterFlagCompletionFunc("source", cobra.FixedCompletions(sourceNames(), cobra.ShellCompDirectiveNoFileComp)))
 	layout.registerParts(cmd, "the source's")
 	jsonFlag(cmd, &asJSON)
 	return cmd

@@ -25,7 +25,6 @@ var presets = []string{"default", "twitter", "discord", "wide", "yitter", "jssaf
 func (f *layoutFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.preset, "preset", "default", "preset of the layout: default, twitter, discord, wide, yitter or jssafe")
 	f.registerParts(cmd, "the preset's")
-	must(cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presets, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // registerParts adds the flags of a layout without the preset.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -46,14 +45,4 @@ func printTable(w io.Writer, rows [][]string) error {
 		}
 	}
 	return t.Flush()
-}
-
-// plain replaces control characters in a text from a store: a terminal would obey them.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
 }

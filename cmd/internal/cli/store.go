@@ -44,7 +44,6 @@ func (f *storeFlags) register(cmd *cobra.Command, p program) {
 	f.quarantine = lease.QuarantineOnChange
 	if f.program.Numbers {
 		flags.StringVar((*string)(&f.quarantine), "quarantine", string(lease.QuarantineOnChange), "on-change or never, as in the application's configuration")
-		must(cmd.RegisterFlagCompletionFunc("quarantine", cobra.FixedCompletions([]string{string(lease.QuarantineOnChange), string(lease.QuarantineNever)}, cobra.ShellCompDirectiveNoFileComp)))
 	}
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "time limit of the command")
 	cmd.Long += "\n" + f.program.Stores
