@@ -46,32 +46,36 @@ lint: ## go vet, golangci-lint, gofmt, go mod tidy, versions, imports, the API, 
 	@$(call in_modules,go vet -tags prove ./... && $(CURDIR)/scripts/golangci-lint.sh run --allow-parallel-runners)
 
 .PHONY: test-deps
-test-deps: ## install the servers that tests start (as root on Debian or Ubuntu)
+test-deps: ## install the servers that make test starts (as root on Debian or Ubuntu)
 	scripts/test-deps.sh
 
+.PHONY: prove-deps
+prove-deps: ## install all servers and programs that tests start
+	scripts/test-deps.sh prove
+
 .PHONY: test
-test: test-deps ## run the tests, with real servers and the race detector, in some minutes
+test: test-deps ## run the library's tests, with a MariaDB, PostgreSQL and Redis, in some minutes
 	scripts/stages.sh test
 
 .PHONY: prove
-prove: test-deps ## look for what breaks it: failovers, mutants, models, chaos; a quarter of an hour
+prove: prove-deps ## run all other tests: modules, MySQL, failovers, mutants, models, chaos
 	scripts/stages.sh prove
 
 .PHONY: cover
-cover: test-deps ## run every test, write cover.out and show the total coverage
+cover: prove-deps ## run every test, write cover.out and show the total coverage
 	go test -p 2 -timeout $(TESTTIME) -coverpkg=./... -coverprofile=cover.out ./...
 	go tool cover -func=cover.out | tail -n 1
 
 .PHONY: bench
-bench: test-deps ## compare with other generators and update docs/design/performance.md (ten minutes)
+bench: prove-deps ## compare with other generators and update docs/design/performance.md (ten minutes)
 	cd bench && go run ./cmd/performance -out ../docs/design
 
 .PHONY: gorm-suite
-gorm-suite: test-deps ## run GORM's own tests with the plugin, from the checkout GORM_SUITE
+gorm-suite: prove-deps ## run GORM's own tests with the plugin, from the checkout GORM_SUITE
 	GORM_SUITE='$(abspath $(GORM_SUITE))' go test -tags gormsuite -count=1 -timeout 60m -v ./internal/test/gormsuite
 
 .PHONY: chaos
-chaos: test-deps ## inject faults into real servers, CHAOSTIME per store, with LOSSES times as many losses
+chaos: prove-deps ## inject faults into real servers, CHAOSTIME per store, with LOSSES times as many losses
 	cd proof/chaos && for store in $(STORES); do \
 		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.losses=$(LOSSES) -chaos.report="$$PWD/chaos-$$store.md"; \
 	done
@@ -81,7 +85,7 @@ attack: ## harm processes and records, by default on SQLite, and look for duplic
 	go run ./examples/attack $(ATTACK)
 
 .PHONY: engines
-engines: test-deps ## run the tests on each version of ENGINES and update docs/design/proof.md (half an hour)
+engines: prove-deps ## run the tests on each version of ENGINES and update docs/design/proof.md (half an hour)
 	go run ./internal/test/engines $(ENGINES)
 
 .PHONY: soak

@@ -28,7 +28,7 @@ func promtool(t *testing.T, stdin []byte, args ...string) {
 	t.Helper()
 	path, err := exec.LookPath("promtool")
 	if err != nil && os.Getenv("CI") != "true" {
-		t.Skip("promtool is missing: install the package prometheus")
+		t.Skip("promtool is missing: make prove installs it and runs this test; or install the package prometheus")
 	}
 	require.NoError(t, err, "install the package prometheus")
 	cmd := exec.CommandContext(limit.Context(t), path, args...)

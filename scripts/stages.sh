@@ -59,7 +59,7 @@ stage() {
 # debugging information are linked faster.
 gotest() {
 	local dir=$1 json result=0 package test
-	json=$(mktemp -p "$logs")
+	json=$(mktemp -p "$logs" XXXXXX.json)
 	shift
 	(cd "$dir" && "$OLDPWD/scripts/gotestsum.sh" --format pkgname --format-hide-empty-pkg --format-icons text --hide-summary skipped --jsonfile "$json" \
 		-- -count=1 -timeout "$timeout" -vet=off -ldflags='-s -w' "$@") </dev/null || result=1
@@ -75,41 +75,73 @@ gotest() {
 	return $result
 }
 
+# slowest names the ten tests that took the longest. Of a test and its subtests it names one.
+slowest() {
+	sed -nE 's/.*"Action":"(pass|fail)","Package":"[^"]*snowlease\/([^"]*)","Test":"([^"]*)","Elapsed":([0-9.]+).*/\4 \2 \3/p' "$logs"/*.json |
+		sort -rn | awk '
+			{ for (i in named) if (index($3 "/", named[i] "/") == 1 || index(named[i] "/", $3 "/") == 1) next }
+			n < 10 { named[n++] = $3; line = line sprintf("%s%s %s %.1f s", n > 1 ? ", " : "", $2, $3, $1) }
+			END { if (n) print "slowest: " line }'
+}
+
 # race is the race detector without SQLite, whose C code was translated to Go: with it the
 # tests on SQLite take three times as long.
 race=(-race -gcflags='modernc.org/...=-race=false')
 
+# Where goroutines of the product share memory, which is what the race detector sees. It makes
+# tests up to ten times as slow, and the drivers of databases are compiled once more for it,
+# so what links them is raced by make prove only, on SQLite, miniredis and MySQL.
+raced=(. ./casstore ./console ./hostseq ./internal/{casengine,generator,keeper,numberstore,redisconn} ./numbers/{segment,series})
+raced_by_prove=(./dbseq/... ./gormplugin ./idworker ./internal/counter ./numbers/{history,redissegments} ./redisseq)
+raced_modules=(etcdseq metrics)
+
+# others: the packages that are not raced by make test.
+others() { comm -23 <(go list ./... | sort) <(go list "${raced[@]}" | sort); }
+
+# tests FILE...: the names of their tests, as a pattern.
+tests() { sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' "$@" | grep -vx TestMain | sort -u | paste -sd '|'; }
+
+# packages FILE...: their packages, as go test takes them.
+packages() { printf './%s\n' "$@" | xargs -n 1 dirname | sort -u; }
+
 # proofs DIR: the tests behind the tag prove, which are among others of their packages. What
 # they look for is outside of the process, so they run without the race detector.
 proofs() {
-	local files names
+	local files dirs
 	mapfile -t files < <(cd "$1" && git grep -l '^//go:build prove' -- '*_test.go' ':!:proof' ':!:etcdseq')
-	names=$(cd "$1" && sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' "${files[@]}" | grep -vx TestMain | sort -u | paste -sd '|')
-	mapfile -t files < <(printf './%s\n' "${files[@]}" | xargs -n 1 dirname | sort -u)
-	gotest "$1" -tags prove -p 3 -run "^($names)\$" "${files[@]}"
+	mapfile -t dirs < <(packages "${files[@]}")
+	gotest "$1" -tags prove -p 3 -run "^($(cd "$1" && tests "${files[@]}"))\$" "${dirs[@]}"
 }
 
-# What reads the documentation has nothing to race. It runs beside the modules, and is printed
-# after them.
+# mysql: what make test runs on the other engines, where the race stage does not run it.
+mysql() {
+	local files dirs left=("${raced_by_prove[@]%/...}")
+	mapfile -t files < <(git grep -lE 'testserver\.(New)?MySQL' -- '*_test.go' "${left[@]/#/:!:}" ':!:internal' ':!:bench' ':!:entid' ':!:proof')
+	mapfile -t files < <(grep -L '^//go:build prove' "${files[@]}")
+	mapfile -t dirs < <(packages "${files[@]}")
+	SNOWLEASE_TEST_ENGINE=mysql gotest . -run "^($(tests "${files[@]}"))\$/(?i)mysql" "${dirs[@]}"
+}
+
+# modules: those beside the library and the proofs.
 modules() {
-	local module result=0
-	gotest . ./internal/test/docstest >"$logs/docs" 2>&1 &
+	local module result=0 flags
 	for module in */go.mod */*/go.mod */*/*/go.mod; do
-		module=${module%/go.mod}
-		[[ $module = proof || $module = bench ]] || gotest "$module" "${race[@]}" ./... || result=1
+		module=${module%/go.mod} flags=()
+		[[ $module != proof && $module != bench ]] || continue
+		[[ " ${raced_modules[*]} " != *" $module "* ]] || flags=("${race[@]}")
+		gotest "$module" "${flags[@]}" ./... || result=1
 	done
-	wait $! || result=1
-	cat "$logs/docs"
 	return $result
 }
 
 case ${1:-} in
 test)
-	servers mariadb mysql postgres redis || exit
-	mapfile -t packages < <(go list ./... | grep -v /internal/test/docstest$)
-	stage modules modules &
+	servers mariadb postgres redis || exit
+	export SNOWLEASE_TEST_ENGINE=${SNOWLEASE_TEST_ENGINE:-mariadb,postgres,redis} # the others are left to make prove
+	stage race gotest . "${race[@]}" "${raced[@]}" &
 	beside=$!
-	stage library gotest . "${race[@]}" -p 3 "${packages[@]}"
+	mapfile -t packages < <(others)
+	stage library gotest . -p 3 "${packages[@]}"
 	wait $beside
 	;;
 prove)
@@ -124,6 +156,9 @@ prove)
 	) &
 	beside=$!
 	stage stores proofs .
+	SNOWLEASE_TEST_ENGINE=mysql stage race gotest . "${race[@]}" "${raced_by_prove[@]}"
+	stage mysql mysql
+	stage modules modules
 	stage etcd proofs etcdseq
 	stage chaos gotest proof ./chaos
 	stage fleets gotest proof -p 2 ./internal/controls ./fleet ./moving ./load ./gormkeys
@@ -142,6 +177,7 @@ for log in "$logs"/stage.*; do
 done
 echo "== $1"
 cat "$logs/rows"
+slowest
 scripts/left-out.sh
 if [ -e "$logs/failed" ]; then
 	echo "failed; run one of them again with"

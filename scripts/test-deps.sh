@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
-# Checks that the programs which tests start are installed: MariaDB, PostgreSQL, Redis, etcd,
-# strace, promtool and a headless Chromium. As root on Debian or Ubuntu it installs missing
-# ones and starts no system service. Elsewhere it says what to install or which variable to
-# set. A MySQL is unpacked by scripts/engines.sh, unless the machine has one. Tests run
-# without it if it cannot be had.
+# Usage: scripts/test-deps.sh [prove]
+#
+# Checks that the servers which make test starts are installed: MariaDB, PostgreSQL and Redis.
+# With prove, also etcd, PgBouncer, HAProxy, strace, promtool and a headless Chromium. As root
+# on Debian or Ubuntu it installs missing ones and starts no system service. Elsewhere it says
+# what to install or which variable to set. For prove, a MySQL is unpacked by
+# scripts/engines.sh, unless the machine has one. Tests run without it if it cannot be had.
 #
 # With CI=true a missing server is a failure even if a variable names another one, since the
 # tests that kill servers need their own.
 set -euo pipefail
 shopt -s nullglob
+
+target=${1:-test}
 
 # found PROGRAM reports whether the program is in PATH, or where Debian installs servers.
 found() {
@@ -27,6 +31,7 @@ missing() {
 	given SNOWLEASE_TEST_MARIADB_DSN || { found mariadbd && found mariadb-install-db; } || echo mariadb-server
 	given SNOWLEASE_TEST_POSTGRES_DSN || { found postgres && found initdb; } || echo postgresql
 	given SNOWLEASE_TEST_REDIS_ADDR || found redis-server || echo redis-server
+	[ "$target" = prove ] || return 0
 	found etcd || echo etcd-server
 	found etcdctl || echo etcd-client
 	found strace || echo strace
@@ -76,10 +81,10 @@ done
 if [ ${#packages[@]} -gt 0 ]; then
 	[ "${CI:-}" != true ] || exit 1
 else
-	echo "test-deps: MariaDB, PostgreSQL, Redis, etcd, promtool and Chromium are installed"
+	echo "test-deps: what make $target starts is installed"
 fi
 
 # Where Debian's MariaDB is installed, mysqld is a name of it.
-if ! given SNOWLEASE_TEST_MYSQL_DSN && ! { found mysqld && ! found mariadbd; }; then
+if [ "$target" = prove ] && ! given SNOWLEASE_TEST_MYSQL_DSN && ! { found mysqld && ! found mariadbd; }; then
 	"$(dirname "$0")/engines.sh" mysql || [ $? = 3 ]
 fi

@@ -99,7 +99,10 @@ func unknownTests(p page) (list []string) {
 	return list
 }
 
-var testCommand = regexp.MustCompile("(?:cd ([\\w/]+) && )?go (?:-C ([\\w/]+) )?test [^`\n]*")
+var (
+	testFuncName = regexp.MustCompile(`(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
+	testCommand  = regexp.MustCompile("(?:cd ([\\w/]+) && )?go (?:-C ([\\w/]+) )?test [^`\n]*")
+)
 
 // TestCommandsForProofs checks that commands which name tests behind the tag prove have it.
 func TestCommandsForProofs(t *testing.T) {

@@ -1,3 +1,5 @@
+//go:build prove
+
 package docstest
 
 import (
@@ -254,8 +256,6 @@ func (s *shell) goCommand(dir string, args []string, output string, alone bool) 
 	}
 	return nil
 }
-
-var testFuncName = regexp.MustCompile(`(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
 
 // cli runs commands that use no store and read no input. Of other commands it checks
 // the flags.

@@ -78,9 +78,13 @@ func need(t testing.TB, e *engine, variable string) {
 	if err == nil {
 		return
 	}
-	line := fmt.Sprintf("%s: %v: install the package %s", e.name, err, e.pkg)
+	target := "prove"
+	if slices.ContainsFunc(shares, func(s share) bool { return s.engine.name == e.name && !e.optional }) {
+		target = "test"
+	}
+	line := fmt.Sprintf("%s: %v: make %s installs it and runs this test; or install the package %s", e.name, err, target, e.pkg)
 	if e.optional {
-		line = fmt.Sprintf("%s: %v: run scripts/engines.sh %s", e.name, err, strings.ToLower(e.name))
+		line = fmt.Sprintf("%s: %v: make %s gets it and runs this test; or run scripts/engines.sh %s", e.name, err, target, strings.ToLower(e.name))
 	}
 	if variable != "" {
 		line += " or set " + variable

@@ -201,7 +201,7 @@ func TestMissingEngine(t *testing.T) {
 		<-done
 		require.Equal(t, ci == "true", rec.failed)
 		require.Equal(t, ci != "true", rec.skipped)
-		for _, part := range []string{"no-such-program", "absent-server", "SOME_VARIABLE"} {
+		for _, part := range []string{"no-such-program", "make prove", "absent-server", "SOME_VARIABLE"} {
 			require.Contains(t, rec.line, part)
 		}
 	}
