@@ -29,7 +29,7 @@ func TestTracing(t *testing.T) {
 	}
 }
 
-// The last lines of make test name a test that did not run, until it runs.
+// The last lines of make prove name a test that did not run, until it runs.
 func TestNotRun(t *testing.T) {
 	script, err := above("scripts/left-out.sh")
 	require.NoError(t, err)
