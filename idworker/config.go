@@ -111,9 +111,9 @@ type LeaseConfig struct {
 	MaxTTL time.Duration `yaml:"max_ttl" json:"max_ttl" env:"MAX_TTL"`
 	// Renew is the cron schedule of renewals, with optional seconds, or a descriptor such as
 	// "@every 10s". A renewal comes up to a thirtieth of TTL early, so that replicas spread.
-	// The lease is renewed after a third of TTL at the latest; a sparser schedule logs a
-	// warning at the start. Waiting uses the monotonic clock, so neither a step of the wall
-	// clock nor a sparse schedule loses a lease. Default: "@every 10s".
+	// The lease is renewed after a third of TTL at the latest. Waiting uses the monotonic
+	// clock, so neither a step of the wall clock nor a sparse schedule loses a lease.
+	// Default: "@every 10s".
 	Renew string `yaml:"renew" json:"renew" env:"RENEW"`
 	// OnLost is what happens when a lease is lost: continue borrows another worker id,
 	// shutdown also ends the fx application with exit code 1. Without fx, shutdown is an

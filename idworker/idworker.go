@@ -116,9 +116,6 @@ func (p plan) assemble(center lease.Center, setup source.Setup[snowlease.Status]
 // start starts the worker, or stops it for good. It makes the store record since when it
 // counts backdated ids; an error of that is only logged.
 func (b *built) start(ctx context.Context) error {
-	if p := b.plan; p.renewGiven && p.schedule != nil && sparse(p.schedule, time.Now(), p.Lease.TTL/3) {
-		b.log.Warn("renew is sparser than a third of ttl; the lease is renewed after a third of ttl", "renew", p.Lease.Renew, "ttl", p.Lease.TTL)
-	}
 	if err := b.worker.Start(ctx); err != nil {
 		return errors.Join(err, b.worker.Stop(ctx)) // fx stops no hook that failed to start
 	}

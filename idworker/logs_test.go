@@ -55,38 +55,6 @@ func TestOpenTakesALogger(t *testing.T) {
 	require.Contains(t, events(t, &s), "idworker started")
 }
 
-// A start logs a warning if the configured schedule is sparser than the lease needs.
-func TestSparseScheduleIsLogged(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		renew string
-		ttl   time.Duration
-		warns bool
-	}{
-		{"", 30 * time.Second, false},
-		{"", 3 * time.Second, false}, // the default is no choice of anybody's
-		{"@every 10s", 30 * time.Second, false},
-		{"*/10 * * * * *", 30 * time.Second, false},
-		{"3-59/7 * * * * *", 30 * time.Second, false},
-		{"@every 10s", 29 * time.Second, true},
-		{"*/11 * * * * *", 30 * time.Second, true}, // 11 s but at the end of a minute
-		{"0-30 * * * * *", 30 * time.Second, true},
-		{"@hourly", 30 * time.Second, true},
-		{"0 0 30 2 *", 30 * time.Second, true},
-	} {
-		cfg := idworker.Config{Namespace: namespace(t), Lease: idworker.LeaseConfig{Renew: c.renew, TTL: c.ttl, MaxTTL: 30 * time.Second}, Store: idworker.StoreConfig{Skew: 100 * time.Millisecond}}
-		center := memcenter.New()
-		req, err := cfg.Request()
-		require.NoError(t, err)
-		require.NoError(t, center.Init(t.Context(), req))
-		var j journal
-		w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(center), idworker.WithLogger(j.logger()))
-		require.NoError(t, err)
-		require.NoError(t, w.Stop(t.Context()))
-		require.Equal(t, c.warns, strings.Contains(j.String(), `level=WARN msg="renew is sparser than a third of ttl; the lease is renewed after a third of ttl"`), "%+v: %s", c, &j)
-	}
-}
-
 // An outage of the store of segments or counted ids is logged once, and so is its end.
 func TestOutageIsLogged(t *testing.T) {
 	t.Parallel()

@@ -25,12 +25,9 @@ import (
 // A plan is a valid Config with everything derived from it.
 type plan struct {
 	Config
-	core     snowlease.Config // without OnLost and Logger
-	layout   snowflake.Layout
-	schedule cron.Schedule
-	// renewGiven is whether LeaseConfig.Renew was set. Only then does a sparse schedule
-	// deserve a warning: the default suits the default TTL, not shorter ones.
-	renewGiven  bool
+	core        snowlease.Config // without OnLost and Logger
+	layout      snowflake.Layout
+	schedule    cron.Schedule
 	sequence    counter.Config // for mode redis-sequence
 	hasReserved bool           // the reserved worker ids are among Workers
 }
@@ -59,7 +56,7 @@ func keyOf(field string) string {
 // plan fills in the defaults of c and checks each part. A faulty part is replaced by its
 // default, so that the faults of other parts are found too.
 func (c Config) plan() (plan, error) {
-	p := plan{Config: c.WithDefaults(), renewGiven: c.Lease.Renew != ""}
+	p := plan{Config: c.WithDefaults()}
 	f := new(fault.List)
 	check := settings.Check{List: f, Name: keyOf}
 	fault.OneOf(f, "mode", p.Mode, ModeAuto, ModeDB, ModeRedis, ModeLocal, ModeRedisSequence)
@@ -296,16 +293,4 @@ func parseSchedule(spec string) (cron.Schedule, error) {
 		return nil, errors.New("no fields follow the time zone")
 	}
 	return cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor).Parse(spec)
-}
-
-// sparse reports whether a gap between the next thousand times of s after t exceeds limit.
-func sparse(s cron.Schedule, t time.Time, limit time.Duration) bool {
-	for range 1000 {
-		next := s.Next(t)
-		if next.IsZero() || next.Sub(t) > limit { // zero means never, such as February 30
-			return true
-		}
-		t = next
-	}
-	return false
 }
