@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,23 +33,14 @@ type plan struct {
 
 // keyOf returns the path in YAML of a field of snowlease.Config.
 func keyOf(field string) string {
-	switch field {
-	case "Namespace", "Layout", "Workers", "Reserved", "Business", "Wait", "Holder":
+	key, ok := map[string]string{
+		"Layout.BusinessBits": "layout.business_bits", "MaxAhead": "max_ahead", "TTL": "lease.ttl", "MaxTTL": "lease.max_ttl",
+		"Skew": "store.skew", "ExactTimes": "store.exact_times",
+	}[field]
+	if !ok {
 		return strings.ToLower(field)
-	case "Layout.BusinessBits":
-		return "layout.business_bits"
-	case "MaxAhead":
-		return "max_ahead"
-	case "TTL":
-		return "lease.ttl"
-	case "MaxTTL":
-		return "lease.max_ttl"
-	case "Skew":
-		return "store.skew"
-	case "ExactTimes":
-		return "store.exact_times"
 	}
-	return field
+	return key
 }
 
 // plan fills in the defaults of c and checks each part. A faulty part is replaced by its
@@ -85,16 +75,11 @@ func (c Config) plan() (plan, error) {
 	return p, nil
 }
 
-// misplaced adds a fault for each key that is set in a block that the mode does not use.
-// Default values are allowed: a file may name every key.
-func misplaced[T any](p *plan, f *fault.List, block string, values, defaults T, why string, modes ...string) {
-	v, d := reflect.ValueOf(values), reflect.ValueOf(defaults)
-	for i := range v.NumField() {
-		value := v.Field(i)
-		if !value.IsZero() && !reflect.DeepEqual(value.Interface(), d.Field(i).Interface()) {
-			f.Add(block+"."+v.Type().Field(i).Tag.Get("yaml"), value.Interface(), "is set, but mode %s %s", p.Mode, why).
-				Do("leave it out, or set mode %s", strings.Join(modes, ", "))
-		}
+// unused adds a fault for a block that is set although the mode does not use it. Default values
+// are allowed: a file may name every key.
+func unused[T comparable](p *plan, f *fault.List, block string, values, defaults T, why, modes string) {
+	if values != defaults {
+		f.Add(block, nil, "is set, but mode %s %s", p.Mode, why).Do("leave it out, or set mode %s", modes)
 	}
 }
 
@@ -133,9 +118,7 @@ func (p *plan) planWorkers(check settings.Check) (pool, first, last int64) {
 
 func (p *plan) planLease(check settings.Check) {
 	if p.Mode == ModeRedisSequence {
-		defaults := LeaseConfig{TTL: p.Lease.TTL}.withDefaults()
-		defaults.TTL = lease.DefaultTTL
-		misplaced(p, check.List, "lease", p.Lease, defaults, "lends no worker ids", "auto", "db", "redis or local")
+		unused(p, check.List, "lease", p.Lease, LeaseConfig{}.withDefaults(), "lends no worker ids", "auto, db, redis or local")
 		return
 	}
 	l := p.Lease
@@ -163,14 +146,14 @@ func (p *plan) planStore(check settings.Check) {
 	}
 	switch p.Mode {
 	case ModeLocal:
-		s.WaitReplicas = 0 // reported above
+		defaults := StoreConfig{WaitReplicas: s.WaitReplicas}.withDefaults() // reported above
 		if len(p.Segments) > 0 {
-			s.Quarantine = "" // segments on Redis use it
+			defaults.Quarantine = s.Quarantine // segments on Redis use it
 		}
 		if len(p.Segments)+len(p.Series) > 0 {
-			s.TablePrefix = ""
+			defaults.TablePrefix = s.TablePrefix
 		}
-		misplaced(p, f, "store", s, StoreConfig{}.withDefaults(), "has no store", "auto", "db", "redis or redis-sequence")
+		unused(p, f, "store", s, defaults, "has no store", "auto, db, redis or redis-sequence")
 	case ModeRedisSequence:
 		check.Millis("Skew", s.Skew) // planSequence checks its range
 	default:
@@ -182,7 +165,9 @@ const waitReplicasElsewhere = "leave it out; configure the database to wait for 
 
 func (p *plan) planLocal(f *fault.List) {
 	if p.Mode != ModeLocal {
-		misplaced(p, f, "local", p.Local, hostseq.Config{Source: hostseq.Lock, MaxBehind: hostseq.DefaultMaxBehind}, "gets worker ids from a center", "local")
+		local, defaults := p.Local, hostseq.Config{Source: hostseq.Lock, MaxBehind: hostseq.DefaultMaxBehind}
+		local.Source, local.MaxBehind = cmp.Or(local.Source, defaults.Source), cmp.Or(local.MaxBehind, defaults.MaxBehind)
+		unused(p, f, "local", local, defaults, "gets worker ids from a center", "local")
 		return
 	}
 	ticks := 2 * p.layout.TimeUnit
@@ -196,7 +181,7 @@ func (p *plan) planLocal(f *fault.List) {
 // planSequence checks the block sequence. The worker ids from pool on are reserved.
 func (p *plan) planSequence(f *fault.List, pool int64) {
 	if p.Mode != ModeRedisSequence {
-		misplaced(p, f, "sequence", p.Sequence, SequenceConfig{}.withDefaults(), "counts no ids in Redis", "redis-sequence")
+		unused(p, f, "sequence", p.Sequence, SequenceConfig{}.withDefaults(), "counts no ids in Redis", "redis-sequence")
 		return
 	}
 	p.sequence = counter.Config{

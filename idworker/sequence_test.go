@@ -226,9 +226,9 @@ func TestSequenceModeFaults(t *testing.T) {
 		"sequence.max_age 1ms is not 10ms to 1h": func(c *idworker.Config) { c.Sequence.MaxAge = time.Millisecond },
 		"workers \"0-3\"":                        func(c *idworker.Config) { c.Workers = "0-3" },
 		"store.skew 2h0m0s is not 1ms to 1h":     func(c *idworker.Config) { c.Store.Skew = 2 * time.Hour },
-		`lease.on_lost "shutdown" is set, but mode redis-sequence lends no worker ids: leave it out, or set mode auto, db, redis or local`: func(c *idworker.Config) { c.Lease.OnLost = idworker.OnLostShutdown },
-		"sequence.prefetch 1 is set, but mode db counts no ids in Redis: leave it out, or set mode redis-sequence":                         func(c *idworker.Config) { c.Mode, c.Sequence.Prefetch = idworker.ModeDB, 1 },
-		"sequence.worker 31 is one of the 1 reserved": func(c *idworker.Config) { c.Sequence.Worker, c.Reserved = 31, 1 },
+		`lease is set, but mode redis-sequence lends no worker ids: leave it out, or set mode auto, db, redis or local`: func(c *idworker.Config) { c.Lease.OnLost = idworker.OnLostShutdown },
+		"sequence is set, but mode db counts no ids in Redis: leave it out, or set mode redis-sequence":                 func(c *idworker.Config) { c.Mode, c.Sequence.Prefetch = idworker.ModeDB, 1 },
+		"sequence.worker 31 is one of the 1 reserved":                                                                   func(c *idworker.Config) { c.Sequence.Worker, c.Reserved = 31, 1 },
 	} {
 		cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence, Layout: snowflake.Layout{}}
 		change(&cfg)

@@ -71,7 +71,7 @@ func TestSeries(t *testing.T) {
 func TestTablePrefixOfNumbersInModeLocal(t *testing.T) {
 	t.Parallel()
 	cfg := idworker.Config{Mode: idworker.ModeLocal, Store: idworker.StoreConfig{TablePrefix: "orders_"}}
-	require.ErrorContains(t, cfg.Validate(), "store.table_prefix")
+	require.ErrorContains(t, cfg.Validate(), "store is set, but mode local has no store")
 	withSegments, withSeries := cfg, cfg
 	withSegments.Segments = []segment.Config{{Name: "members"}}
 	withSeries.Series = []series.Config{{Name: "invoices"}}

@@ -46,7 +46,7 @@ func TestConfigCheck(t *testing.T) {
 		"semantic":       {"lease: {ttl: 30s}\nnamespace: a\nstore: {skew: 20s}\n", `-:3: store.skew 20s is not from 0 to half of lease.ttl`},
 		"left out":       {"namespace: a\nsegments:\n- order: strict\n", `-:3: segments[0].name`},
 		"several":        {"store: {skew: 20s}\nlease: {max_ttl: 1s}\n", "-:1: namespace is empty"},
-		"another mode":   {"namespace: a\nmode: db\nsequence:\n  prefetch: 64\n", "-:4: sequence.prefetch 64 is set, but mode db counts no ids in Redis: leave it out, or set mode redis-sequence\n"},
+		"another mode":   {"namespace: a\nmode: db\nsequence:\n  prefetch: 64\n", "-:3: sequence is set, but mode db counts no ids in Redis: leave it out, or set mode redis-sequence\n"},
 		"in a list":      {"namespace: a\nsegments:\n- name: a\n- name: b\n  step: -1\n", "-:5: segments[1].step -1 with min_step"},
 		"boolean":        {"namespace: a\nstore: {exact_times: maybe}\n", "-:2: wrong type: str in place of bool\n"},
 		"no mapping":     {"5\n", "-:1: wrong type: int in place of idworker.Config\n"},
