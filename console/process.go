@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -13,8 +14,8 @@ type process struct {
 	Program string `json:"program"`
 	Host    string `json:"host"`
 	PID     int    `json:"pid"`
-	// Version is the version of the program's module or, without one, the revision that it
-	// was built from, or "(devel)".
+	// Version is the version of the program's module, which go build derives from its
+	// repository, or "(devel)".
 	Version   string    `json:"version"`
 	Snowlease string    `json:"snowlease"` // the version of this library
 	Go        string    `json:"go"`
@@ -30,7 +31,7 @@ func thisProcess() process {
 	p := process{Program: filepath.Base(os.Args[0]), PID: os.Getpid(), Version: "(unknown)", Snowlease: "(unknown)", Started: started}
 	p.Host, _ = os.Hostname()
 	if info, ok := debug.ReadBuildInfo(); ok {
-		p.Version, p.Snowlease, p.Go = version(info), library(info), info.GoVersion
+		p.Version, p.Snowlease, p.Go = cmp.Or(info.Main.Version, "(devel)"), library(info), info.GoVersion
 	}
 	return p
 }
@@ -38,7 +39,7 @@ func thisProcess() process {
 // library returns the version of this library.
 func library(info *debug.BuildInfo) string {
 	if info.Main.Path == module {
-		return version(info)
+		return cmp.Or(info.Main.Version, "(devel)")
 	}
 	for _, d := range info.Deps {
 		switch {
@@ -50,20 +51,4 @@ func library(info *debug.BuildInfo) string {
 		}
 	}
 	return "(unknown)"
-}
-
-func version(info *debug.BuildInfo) string {
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	revision, modified := "(devel)", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value[:min(12, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = " (modified)"
-		}
-	}
-	return revision + modified
 }
