@@ -5,7 +5,6 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"html/template"
 	"net"
@@ -22,7 +21,6 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 //go:embed assets
@@ -34,7 +32,7 @@ var assets embed.FS
 // has the last list, if there is one. To list them from elsewhere, or not at all, wrap the
 // worker in a type that has another method Slots, or none.
 //
-// In place of a nil worker, or of none, the console says that there is none.
+// A nil worker is left out. Without any, the console answers that there is none.
 //
 // The console is safe for concurrent use. Every 5 s it notes how many ids each worker has
 // issued, until the garbage collector finds it. It starts no goroutine that stays. Mount it
@@ -45,18 +43,15 @@ func New(workers ...snowlease.Monitored) http.Handler { return NewWithSegments(n
 // segments. If s is nil, there is no table. Its method is called concurrently and must return
 // at once.
 func NewWithSegments(s interface{ Status() []segment.Status }, workers ...snowlease.Monitored) http.Handler {
-	if len(workers) == 0 {
-		workers = []snowlease.Monitored{nil}
-	}
 	c := &console{process: thisProcess(), segments: sequences{histories: map[string]*history{}}}
 	if !isNil(s) {
 		c.segments.source = s
 	}
-	for i, w := range workers {
+	for _, w := range workers {
 		if isNil(w) {
-			w = none{}
+			continue
 		}
-		p := &panel{n: i + 1, worker: w}
+		p := &panel{n: len(c.panels) + 1, worker: w}
 		p.slots.lister, _ = w.(lease.Lister)
 		c.panels = append(c.panels, p)
 	}
@@ -93,22 +88,11 @@ func isNil(x any) bool {
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// none stands for a worker that is nil.
-type none struct{}
-
-var errNone = errors.New("console.New was given no worker, or a nil one: pass it the *snowlease.Worker")
-
-func (none) Status() snowlease.Status {
-	return snowlease.Status{State: snowlease.StateNotStarted, Namespace: "no worker", Center: "none", Worker: -1, Err: errNone, Error: errNone.Error()}
-}
-func (none) Healthy(context.Context) error { return errNone }
-func (none) Layout() snowflake.Layout      { return snowflake.Layout{} }
-
 // panel returns the worker that the request names by its number or namespace, the first
 // one if it names none, or nil.
 func (c *console) panel(r *http.Request) *panel {
 	name := r.URL.Query().Get("worker")
-	if name == "" {
+	if name == "" && len(c.panels) > 0 {
 		return c.panels[0]
 	}
 	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(c.panels) {
@@ -143,6 +127,10 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := c.panel(r)
+	if len(c.panels) == 0 {
+		fail(w, http.StatusNotFound, "console.New was given no worker, or a nil one: pass it the *snowlease.Worker")
+		return
+	}
 	if p == nil {
 		fail(w, http.StatusNotFound, fmt.Sprintf("there is no worker %q here; api/workers lists all", r.URL.Query().Get("worker")))
 		return

@@ -95,8 +95,6 @@ type circumstances struct {
 
 func (c circumstances) outlook(healthy error) outlook {
 	switch {
-	case c.Err != nil && errors.Is(c.Err, errNone):
-		return outlook{Level: gray, Kind: off, Text: c.Error}
 	case c.State == snowlease.StateStopped:
 		return outlook{Level: gray, Kind: off, Text: "stopped: the worker was closed and issues no more ids"}
 	case c.State == snowlease.StateNotStarted && c.Err == nil && !c.had():
