@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -110,7 +108,6 @@ type slot struct {
 	State  string `json:"state"`
 	Token  int64  `json:"token"`
 	Holder string `json:"holder,omitempty"`
-	Host   string `json:"host,omitempty"`
 	// Since is when the holder borrowed it. Until is when the lease ends or, after that,
 	// when the worker id is free. No id of this worker is above Mark.
 	Since time.Time `json:"since,omitzero"`
@@ -196,29 +193,23 @@ func newPool(st snowlease.Status, list []lease.Slot, seen time.Time, err error) 
 	return p
 }
 
-// rows returns the slots of the table: those that are not free, then those not given back
-// whose holders have no other worker id.
+// rows returns the slots of the table: those that are not free, then those not given back.
 func rows(all []slot) []slot {
 	var taken, left []slot
-	has := map[string]bool{}
 	for _, s := range all {
 		switch s.State {
-		case mine, lent:
-			has[s.Holder] = true
-			fallthrough
-		case waiting:
+		case mine, lent, waiting:
 			taken = append(taken, s)
 		case lapsed:
 			left = append(left, s)
 		}
 	}
-	return append(taken, slices.DeleteFunc(left, func(s slot) bool { return has[s.Holder] })...)
+	return append(taken, left...)
 }
 
 func view(s lease.Slot, worker, token int64) slot {
-	holder := printable.Text(s.Holder)
 	v := slot{
-		Worker: s.Worker, Token: s.Token, Holder: holder, Host: host(holder),
+		Worker: s.Worker, Token: s.Token, Holder: printable.Text(s.Holder),
 		Since: millis(s.Since), Until: millis(s.Expires), Mark: millis(s.Mark), State: free,
 	}
 	switch {
@@ -234,16 +225,6 @@ func view(s lease.Slot, worker, token int64) slot {
 		v.State = lapsed
 	}
 	return v
-}
-
-// host returns the host of a holder in the form program@host:pid, as idworker makes it,
-// or "" for other forms.
-func host(holder string) string {
-	_, at, ok := strings.Cut(holder, "@")
-	if i := strings.LastIndexByte(at, ':'); ok && i > 0 {
-		return at[:i]
-	}
-	return ""
 }
 
 func millis(ms int64) time.Time {
