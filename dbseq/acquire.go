@@ -70,7 +70,7 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 			continue
 		}
 		if v.soonest >= v.now {
-			if err := within("the least of expires_ms and hwm_ms", v.soonest, topTime); err != nil {
+			if err := rules.CheckNumber("the time at which a worker id is free", v.soonest); err != nil {
 				return lease.Grant{}, err
 			}
 			break
@@ -144,7 +144,7 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 		return record{}, err
 	}
 	for _, r := range free {
-		if err := r.lendable(); err != nil {
+		if err := r.check(); err != nil {
 			return record{}, err
 		}
 		s := r.slot().Lent(v.quarantine, r.now, k.req)

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/snowlease/snowlease/internal/bounded"
-
+	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -98,15 +98,15 @@ func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, erro
 	}
 	type row struct {
 		lease.Slot
-		ver int64
+		floor int64
 	}
 	rows, err := all(ctx, c.conn, "slots", args{"ns": namespace, "pool": pool}, func(s *row) []any {
-		return []any{&s.Worker, &s.Token, &s.ver, &s.Holder, &s.Since, &s.Expires, &s.Mark, (*clock)(&s.Now)}
+		return []any{&s.Worker, &s.Token, &s.floor, &s.Holder, &s.Since, &s.Expires, &s.Mark, (*clock)(&s.Now)}
 	})
 	var slots []lease.Slot
 	for _, s := range rows {
-		s.Holder = s.Holder[:min(len(s.Holder), lease.MaxHolder)]
-		if err := (record{worker: s.Worker, token: s.Token, ver: s.ver, since: s.Since, expires: s.Expires, mark: s.Mark}).check(); err != nil {
+		r := rules.Slot{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.floor, Expires: s.Expires, Mark: s.Mark}
+		if err := r.Check(s.Worker); err != nil {
 			return nil, err
 		}
 		slots = append(slots, s.Slot)

@@ -1,7 +1,6 @@
 package dbseq
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -13,51 +12,6 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 )
-
-// Bounds of the numbers read. Tokens and versions start at the clock and rise by one, so a slot
-// is lent only while its own leave room for what its holder adds.
-const (
-	topTime  int64 = 999_999_999_999_999
-	topToken int64 = 899_999_999_999_999
-	topLent  int64 = topToken - 1_000_000_000
-)
-
-// sound is the SQL condition that the numbers of a slot are within their bounds, so
-// that no statement makes one of them too large for its column.
-var sound = fmt.Sprintf("ver BETWEEN 0 AND %d AND token BETWEEN 0 AND %[1]d AND expires_ms BETWEEN 0 AND %d AND hwm_ms BETWEEN 0 AND %[2]d", topToken, topTime)
-
-// within returns lease.ErrDamaged unless n is 0 to most.
-func within(what string, n, most int64) error {
-	if n < 0 || n > most {
-		return fmt.Errorf("%w: %s is %d, not 0 to %d", lease.ErrDamaged, what, n, most)
-	}
-	return nil
-}
-
-// pinSize returns lease.ErrDamaged for a pin that is longer than any that dbseq has written, of
-// which only the begin was read.
-func pinSize(pin string) error {
-	if len(pin) > 1024 {
-		return fmt.Errorf("%w: the pin has more than 1024 bytes", lease.ErrDamaged)
-	}
-	return nil
-}
-
-// check returns lease.ErrDamaged if a number of the slot is out of bounds.
-func (r record) check() error {
-	of := func(column string) string { return fmt.Sprintf("%s of worker id %d", column, r.worker) }
-	return cmp.Or(
-		within("slot", r.worker, lease.MaxPool-1), within(of("token"), r.token, topToken), within(of("ver"), r.ver, topToken-1), // renewed while it is less
-		within(of("since_ms"), r.since, topTime), within(of("floor_ms"), r.floor, topTime),
-		within(of("expires_ms"), r.expires, topTime), within(of("hwm_ms"), r.mark, topTime),
-	)
-}
-
-// lendable is check for a slot that is about to get another token and version.
-func (r record) lendable() error {
-	of := func(column string) string { return fmt.Sprintf("%s of worker id %d", column, r.worker) }
-	return cmp.Or(r.check(), within(of("token"), r.token, topLent), within(of("ver"), r.ver, topLent))
-}
 
 // codeOf returns the number or SQLSTATE of a driver's error. It imports no driver, but
 // looks for a method SQLState (pgx, lib/pq), a field Number (go-sql-driver/mysql), or a

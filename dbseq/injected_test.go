@@ -59,19 +59,6 @@ func TestAnswerThatBreaksOff(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Columns of SQLite hold values of any type, unless the table is strict.
-func TestRecordsThatAreNoNumbers(t *testing.T) {
-	t.Parallel()
-	db, _, _, _ := ready(t)
-	for table, columns := range map[string]string{
-		"slot": "slot owner holder token ver ticket seen_ms since_ms floor_ms expires_ms hwm_ms", "meta": "ns pin incarnation former quarantine_ms reason",
-	} {
-		for column := range strings.FieldsSeq(columns) {
-			require.ErrorContains(t, db.Exec("UPDATE snowlease_"+table+" SET "+column+" = x'37'").Error, "cannot store BLOB value", column)
-		}
-	}
-}
-
 // TestTransactionThatFails: Init creates all records or none.
 func TestTransactionThatFails(t *testing.T) {
 	t.Parallel()

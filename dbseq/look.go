@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -90,6 +91,16 @@ type record struct {
 	now, worker, token, ver, ticket, since, floor, expires, mark int64
 }
 
+// meta is what the rules decide on.
+func (v view) meta() rules.Meta {
+	return rules.Meta{Pin: lease.ParsePin(v.pin), Incarnation: v.recorded, Former: v.former, Quarantine: v.quarantine}
+}
+
+// check returns lease.ErrDamaged if the record is damaged.
+func (r record) check() error {
+	return cmp.Or(r.slot().Check(r.worker), rules.CheckNumber(fmt.Sprintf("ver of worker id %d", r.worker), r.ver))
+}
+
 // slot is what the rules decide on.
 func (r record) slot() rules.Slot {
 	return rules.Slot{HasLease: r.there, HasMark: r.there, Expires: r.expires, Mark: r.mark, Token: r.token, Since: r.since, Floor: r.floor}
@@ -129,7 +140,10 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 	}
 	v.held.now, k.args["quarantine"], k.args["lead"] = v.now, v.quarantine, lead
 	if err == nil {
-		err = cmp.Or(pinSize(v.pin), within("quarantine_ms", v.quarantine, topTime), v.held.check())
+		err = v.held.check()
+	}
+	if err == nil && v.there {
+		err = v.meta().Check()
 	}
 	return v, err
 }
@@ -181,9 +195,6 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 func (c *Center) join(ctx context.Context, k *call, v view) (changed bool, err error) {
 	before, stored := k.pin, lease.ParsePin(v.pin)
 	pin, more, err := rules.Joined(stored, k.known, k.req)
-	if v.there && v.pin == "" {
-		err = &lease.MismatchError{Namespace: k.req.Namespace, Stored: stored, Asked: k.req.Pin()}
-	}
 	if err != nil {
 		return false, err
 	}
@@ -199,7 +210,7 @@ func (c *Center) join(ctx context.Context, k *call, v view) (changed bool, err e
 // the mark of a worker id.
 func (k *call) loss(v view) string {
 	e := rules.Evidence{
-		Meta:  rules.Meta{Pin: lease.ParsePin(v.pin), Incarnation: v.recorded, Former: v.former, Quarantine: v.quarantine},
+		Meta:  v.meta(),
 		Empty: !v.there && v.known == 0 && !v.beyond, Pool: k.req.Pool, Leases: v.known, Marks: k.req.Pool, Now: v.now,
 	}
 	if k.compares {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -65,7 +66,7 @@ func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, 
 		}
 	}
 	if err == nil {
-		err = within("quarantine_ms", r.Quarantine, topTime)
+		err = rules.Meta{Pin: r.Pin, Quarantine: r.Quarantine}.Check()
 	}
 	r.Incarnation, r.Former, r.Reason = printable.Text(r.Incarnation), printable.Text(r.Former), printable.Text(r.Reason)
 	return r, err
@@ -93,15 +94,9 @@ func (c operator) Quarantine(ctx context.Context, namespace, reason string) (r l
 				return err
 			}
 			if err := before.Pin.Err(); err != nil {
-				if !before.Pin.Retired {
-					err = fmt.Errorf("%w: %w", lease.ErrDamaged, err)
-				}
 				return err
 			}
 			hold := ms(before.Pin.Hold())
-			if err := within("the end by the pin", before.Now+hold, topTime); err != nil {
-				return err
-			}
 			a := args{"reason": text(reason, 2000), "hold": hold, "ns": namespace, "pin": before.Pin.String()}
 			if _, err := c.exec(ctx, "quarantine", a); err != nil {
 				return err
@@ -136,9 +131,6 @@ func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 		for range rounds {
 			r, err := c.onRecord(ctx, namespace)
 			if err != nil || r.Pin.Retired {
-				return err
-			}
-			if err := pinSize(r.Pin.String()); err != nil {
 				return err
 			}
 			a := args{"newpin": text(lease.Pin{Retired: true, Reason: reason}.String(), 255), "more": int64(0), "ns": namespace, "pin": r.Pin.String()}

@@ -1,7 +1,6 @@
 package dbseq
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/snowlease/snowlease/internal/rules"
@@ -68,7 +67,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 // since the look, or another server answers.
 func (c *Center) swap(ctx context.Context, k *call, g lease.Grant, v view) (record, error) {
 	r := v.held
-	if err := cmp.Or(r.lendable(), rules.Quarantined(v.reason, max(r.mark, v.quarantine), v.now, k.req)); err != nil {
+	if err := rules.Quarantined(v.reason, max(r.mark, v.quarantine), v.now, k.req); err != nil {
 		return record{}, err
 	}
 	s := r.slot().Raised(v.quarantine, v.now, g).Extended(v.now, g)

@@ -12,6 +12,7 @@ import (
 	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/rules"
 )
 
 var (
@@ -300,8 +301,8 @@ func (s *Segments) given(ctx context.Context, tx runner, name string) (row given
 		}
 		return err
 	})
-	if err == nil && row.id < 0 {
-		err = within("max_id", row.id, math.MaxInt64)
+	if err == nil {
+		err = rules.CheckGiven("max_id", row.id)
 	}
 	return row, there, err
 }

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ var sqlite = dialect{
 	same:        func(i string) string { return "incarnation = " + i },
 	numbers:     `WITH RECURSIVE up (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM up WHERE n + 1 < :pool) SELECT n FROM up`,
 	write: func(text string) string {
-		return left.ReplaceAllString(strings.NewReplacer("REPLY(", "(", "GREATEST(", "MAX(", "LEAST(", "MIN(").Replace(text), "SUBSTR($1, 1, ")
+		return strings.NewReplacer("REPLY(", "(", "GREATEST(", "MAX(", "LEAST(", "MIN(").Replace(text)
 	},
 	parameter: func(n int, _ string) string { return fmt.Sprintf("?%d", n) },
 	returning: true,
@@ -74,8 +73,6 @@ var sqlite = dialect{
 		cannotOpen:   []string{"14"},
 	},
 }
-
-var left = regexp.MustCompile(`\bLEFT\(([\w.]+), `)
 
 // onePath returns an error if the file of a database in WAL mode can be reached by several
 // paths. SQLite keeps the WAL and its locks beside each path, so processes on two paths do

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -61,7 +60,7 @@ func load(d *dialect, prefix, now, incarnation string) map[string]statement {
 	if incarnation == "" {
 		incarnation, same = "''", "1 = 1"
 	}
-	fill := strings.NewReplacer("{now}", now, "{home}", d.home, "{incarnation}", incarnation, "{same}", same, "{sound}", sound, "{top}", strconv.FormatInt(topToken, 10), "snowlease_", prefix)
+	fill := strings.NewReplacer("{now}", now, "{home}", d.home, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
 	texts := map[string]string{}
 	for _, file := range []string{"sql/lease", "sql/operator", "sql/segment", "sql/" + string(d.name), "schema/" + string(d.name), "schema/segment_" + string(d.name)} {
 		for part := range strings.SplitSeq(read(file+".sql"), ";\n") {

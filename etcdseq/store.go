@@ -16,7 +16,6 @@ import (
 
 	"github.com/snowlease/snowlease/internal/casengine"
 	"github.com/snowlease/snowlease/internal/dsn"
-	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -91,27 +90,15 @@ func (s *store) String() string {
 	return "etcd at " + strings.Join(hosts, ",")
 }
 
-// maxKeys is how many keys a namespace can have: its worker ids, and what is said about it and
-// about the cluster.
-const maxKeys = rules.MaxPool + 2
-
-// maxCluster is more than what is said about the cluster has. Each borrow sends it back.
-const maxCluster = 1024 // bytes
-
-// maxRollbacks is far more than any cluster has. Fewer are counted.
+// maxRollbacks is far more than any cluster has.
 const maxRollbacks = 1 << 30
 
-func damaged(base string, rollbacks int) error {
-	return fmt.Errorf("the key %s counts %d rollbacks, which is not 0 to %d: delete it: %w", base+clusterKey, rollbacks, maxRollbacks-1, lease.ErrDamaged)
-}
-
-// last returns the latest moment at which a cluster was seen. One above which nothing can be
-// counted is what another program wrote, and is forgotten.
-func (s observed) last(id string) moment {
-	if at := s.latest[id]; at.rollbacks < maxRollbacks-1 {
-		return at
+// check returns lease.ErrDamaged unless a center can have written c.
+func (c cluster) check() error {
+	if c.Rollbacks < 0 || c.Rollbacks > maxRollbacks {
+		return fmt.Errorf("%w: the key %s counts %d rollbacks, not 0 to %d", lease.ErrDamaged, clusterKey, c.Rollbacks, maxRollbacks)
 	}
-	return moment{}
+	return nil
 }
 
 // Load implements casengine.SplitStore by one linearizable read.
@@ -143,12 +130,9 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 	base := s.prefix + namespace + "/"
 	ctx, done := s.attempt(ctx)
 	defer done()
-	resp, err := s.kv.Get(ctx, base, clientv3.WithPrefix(), clientv3.WithLimit(maxKeys))
+	resp, err := s.kv.Get(ctx, base, clientv3.WithPrefix())
 	if err != nil {
 		return parts, false, err
-	}
-	if resp.More {
-		return parts, false, fmt.Errorf("there are %d keys below %s, more than %d: another program wrote them, so delete those that are not of this library: %w", resp.Count, base, maxKeys, lease.ErrDamaged)
 	}
 	now := observed{}
 	parts.Values = map[string]string{}
@@ -157,20 +141,17 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 			parts.Values[name] = string(kv.Value)
 			continue
 		}
-		if n := len(kv.Value); n > maxCluster {
-			return parts, false, fmt.Errorf("the key %s has %d bytes, more than %d: another program wrote it, so delete it: %w", kv.Key, n, maxCluster, lease.ErrDamaged)
-		}
 		now.text = string(kv.Value)
 		if err := json.Unmarshal(kv.Value, &now.was); err != nil {
-			return parts, false, fmt.Errorf("the key %s is not the JSON of a record: delete it: %w", kv.Key, lease.ErrSetup)
+			return parts, false, fmt.Errorf("%w: the key %s is not the JSON of a record", lease.ErrDamaged, kv.Key)
 		}
-		if n := now.was.Rollbacks; n < 0 || n >= maxRollbacks { // before it is remembered
-			return parts, false, damaged(base, n)
+		if err := now.was.check(); err != nil {
+			return parts, false, err
 		}
 	}
 	now.is = cluster{ID: id(resp.Header), Term: resp.Header.RaftTerm, Rollbacks: now.was.Rollbacks}
 	at := moment{now.was.Rollbacks, resp.Header.RaftTerm, resp.Header.Revision}
-	then := before.last(now.is.ID)
+	then := before.latest[now.is.ID]
 	fallen := now.was.ID == now.is.ID && now.is.Term < now.was.Term || at.before(then)
 	if anyTerm := (moment{at.rollbacks, then.term, at.revision}); fallen && !sure && !anyTerm.before(then) {
 		return parts, true, nil
@@ -178,9 +159,6 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 	if fallen {
 		now.is.Rollbacks = max(now.was.Rollbacks, then.rollbacks) + 1
 		at.revision = revisionOfARollback
-	}
-	if now.is.Rollbacks >= maxRollbacks { // nobody could read it
-		return parts, false, damaged(base, now.was.Rollbacks)
 	}
 	parts.Incarnation = now.is.incarnation()
 	s.see(namespace, now, at)
@@ -220,7 +198,7 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 		then.revision-- // before this write
 	}
 	// A member that lags may answer what writes nothing.
-	latest := before.last(before.is.ID)
+	latest := before.latest[before.is.ID]
 	fallen := len(puts) > 0 && id(resp.Header) == before.is.ID && then.before(latest)
 	// One that has just caught up may answer before it sets its term.
 	if anyTerm := (moment{then.rollbacks, latest.term, then.revision}); fallen && anyTerm.before(latest) {
@@ -244,7 +222,7 @@ func (s *store) see(namespace string, now observed, at moment) {
 	defer s.mu.Unlock()
 	latest := map[string]moment{}
 	maps.Copy(latest, s.seen[namespace].latest)
-	switch then := s.seen[namespace].last(now.is.ID); {
+	switch then := s.seen[namespace].latest[now.is.ID]; {
 	case then.rollbacks > at.rollbacks:
 		at = then
 	case then.rollbacks == at.rollbacks:

@@ -12,7 +12,6 @@ if quarantine >= now + ahead then return { 'QUARANTINE', str(now), str(quarantin
 -- the mark has been lost since.
 local worker = redis.call('HGET', meta, 'o:' .. owner)
 if worker then
-  worker = str(num(worker, 'the worker id of owner ' .. owner, pool - 1))
   local rec, expires, ceiling = known(worker)
   if rec.owner == owner and ceiling > rec.floor and expires >= now + skew then
     return lend(worker, rec, rec.token, rec.floor, rec.since, rec.holder, ceiling, expires)
@@ -25,7 +24,7 @@ end
 if quarantine < now then ahead = 0 end
 local best, bestAt, bestMark, soonest = nil, nil, nil, math.huge
 local function look(name, expires, value)
-  value = num(value, 'the mark of worker ' .. name)
+  value = num(value, 'mark of worker id ' .. name)
   local until_ = math.max(expires, value - ahead)
   soonest = math.min(soonest, until_)
   if until_ < now and (not best or expires < bestAt) then best, bestAt, bestMark = name, expires, value end
@@ -37,9 +36,8 @@ local function scan(min, max)
     local page = redis.call('ZRANGEBYSCORE', lease, min, max, 'WITHSCORES', 'LIMIT', str(from), '64')
     local list, expires, final = {}, {}, 0
     for i = 1, #page, 2 do
-      local n = num(page[i], 'a worker id among the leases')
-      if n >= pool or str(n) ~= page[i] then damaged('a worker id among the leases', page[i]) end
-      final = score(page[i + 1], page[i])
+      local n = num(page[i], 'a worker id among the leases', pool - 1)
+      final = num(page[i + 1], 'expires of worker id ' .. page[i])
       if n >= first and n <= last then list[#list + 1], expires[#expires + 1] = page[i], final end
     end
     if #list > 0 then
@@ -59,7 +57,7 @@ local function sweep()
   for from = first, last, 500 do
     local list = names(from, math.min(from + 499, last))
     local scores, values = redis.call('ZMSCORE', lease, unpack(list)), redis.call('HMGET', mark, unpack(list))
-    for i, name in ipairs(list) do look(name, score(scores[i], name), values[i]) end
+    for i, name in ipairs(list) do look(name, num(scores[i], 'expires of worker id ' .. name), values[i]) end
   end
 end
 
@@ -69,4 +67,4 @@ if not decided or soonest == math.huge then sweep() end
 if not best then return { 'FULL', str(now), str(soonest + 1) } end
 
 local former, floor = record(best), floorOf(bestMark)
-return lend(best, former, nextToken(best, former.token, 0), floor, now, holder, ceilingOf(floor), now + ttl)
+return lend(best, former, nextToken(former.token, 0), floor, now, holder, ceilingOf(floor), now + ttl)

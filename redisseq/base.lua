@@ -15,24 +15,15 @@
 -- their sizes.
 local lease, mark, owners, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
--- Tokens start at the clock and stay below the limit of num.
-local topToken = 9e14
-
--- score reads the score of a worker id.
-local function score(value, worker)
-  local n = value and tonumber(value)
-  if not n or n < 0 or n >= 1e15 or n ~= math.floor(n) then damaged('the lease of worker ' .. worker, value) end
-  return n
-end
+-- Whatever a script reads of a record goes through num, parse or pinned.
 
 -- parse reads the owner of a worker id. A free worker id has the owner '0'.
 local function parse(worker, value)
-  local owner, token, floor, since, holder = string.match(string.sub(value or '', 1, 1000), '^(%x+)|(%d+)|(%d+)|(%d+)|(.*)$')
-  if not owner or #owner > 32 or #value > 1000 then damaged('the owner of worker ' .. worker, value) end
+  local owner, token, floor, since, holder = string.match(value or '', '^(%x+)|([^|]*)|([^|]*)|([^|]*)|(.*)$')
+  if not owner then damaged('owner of worker id ' .. worker, value) end
   return {
-    owner = owner, token = num(token, 'the token of worker ' .. worker, topToken),
-    floor = num(floor, 'the floor of worker ' .. worker),
-    since = num(since, 'the begin of the lease of worker ' .. worker), holder = holder,
+    owner = owner, token = num(token, 'token of worker id ' .. worker), floor = num(floor, 'floor of worker id ' .. worker),
+    since = num(since, 'since of worker id ' .. worker), holder = holder,
   }
 end
 
@@ -40,7 +31,7 @@ local function record(worker) return parse(worker, redis.call('HGET', owners, wo
 
 -- pinned reads the pin, which a client parses.
 local function pinned(value)
-  if value and #value > 1024 then damaged('the pin', value) end
+  if value and (value == '' or #value > 1024) then damaged('the pin', value) end
   return value
 end
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -63,7 +62,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 // Renew raises the ceiling of g or, after a loss, lends another range of its worker id.
 // Errors are those of lease.Center, and those of this package that Acquire returns.
 func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-	if err := check(g); err != nil {
+	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
 	return c.lend(ctx, renew, g, 0, g.Worker, g.Token, g.Ceiling)
@@ -113,7 +112,7 @@ func (c *Center) join(ctx context.Context, s script, g lease.Grant, local int64,
 // Release gives g back. Errors are lease.ErrLost, *lease.MismatchError, and those of this
 // package that Acquire returns, except ErrNotReplicated.
 func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
-	if err := check(g); err != nil {
+	if err := g.Validate(); err != nil {
 		return err
 	}
 	_, _, err := c.join(ctx, release, g, 0, g.Worker, g.Token, min(max(lastUsed, g.Floor), g.Ceiling))
@@ -160,7 +159,7 @@ func readSlots(r redisconn.Reply, from int64) (slots []lease.Slot, pool int64, e
 		return nil, 0, err
 	}
 	for i := 3; i < len(r); i += width {
-		s := lease.Slot{Worker: from + int64(len(slots)), Holder: r[i+4][:min(len(r[i+4]), lease.MaxHolder)], Now: now}
+		s := lease.Slot{Worker: from + int64(len(slots)), Holder: r[i+4], Now: now}
 		if err := r[i-1:i+4].Ints(&s.Expires, &s.Mark, &s.Token, &s.Since); err != nil {
 			return nil, 0, err
 		}
@@ -179,18 +178,4 @@ func (c *Center) args(req lease.Request, pin lease.Pin, local int64) []any {
 		string(c.conn.Quarantine), local, lease.MaxClockError.Milliseconds(),
 		hex.EncodeToString(req.Owner[:]), req.TTL.Milliseconds(), req.MaxTTL.Milliseconds(), req.Ahead.Milliseconds(),
 	}
-}
-
-// check refuses a grant that no center returned, before its numbers reach a script.
-func check(g lease.Grant) error {
-	if err := g.Validate(); err != nil {
-		return err
-	}
-	const limit = 1e15 // scripts are exact below it
-	if g.Worker < 0 || g.Worker >= g.Pool || g.Token < 0 || g.Token >= limit || g.Since < 0 || g.Since >= limit ||
-		g.Floor < 0 || g.Ceiling < g.Floor || g.Ceiling >= limit {
-		return fmt.Errorf("redisseq: grant of worker %d of %q (token %d, floor %d, ceiling %d, since %d) is none that Acquire or Renew returned",
-			g.Worker, g.Namespace, g.Token, g.Floor, g.Ceiling, g.Since)
-	}
-	return nil
 }

@@ -149,20 +149,9 @@ func TestRequestsThatAreWrong(t *testing.T) {
 	require.ErrorContains(t, c.Extras().Init(ctx, bad), "namespace")
 	_, err = c.Extras().Lister.Slots(ctx, bad.Namespace)
 	require.ErrorContains(t, err, "namespace")
-	for _, g := range []lease.Grant{
-		{Request: bad, Token: 1},
-		{Request: request(), Token: -1},
-		{Request: request(), Token: 1, Worker: -1},
-		{Request: request(), Token: 1, Worker: 4},
-		{Request: request(), Token: 1, Floor: 2, Ceiling: 1},
-		{Request: request(), Token: 1, Ceiling: 1 << 60},
-		{Request: request(), Token: 1, Since: -1},
-	} {
-		_, err := c.Renew(ctx, g)
-		require.Error(t, err)
-		require.NotErrorIs(t, err, lease.ErrLost)
-		require.Error(t, c.Release(ctx, g, 0))
-	}
+	_, err = c.Renew(ctx, lease.Grant{Request: bad, Token: 1})
+	require.ErrorContains(t, err, "namespace")
+	require.ErrorContains(t, c.Release(ctx, lease.Grant{Request: bad, Token: 1}, 0), "namespace")
 	require.Zero(t, s.Admin.DBSize(ctx).Val())
 	slots, err := c.Extras().Lister.Slots(ctx, "unknown")
 	require.NoError(t, err)

@@ -12,15 +12,14 @@ if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now) 
 for i = 1, 4 do redis.call('PERSIST', KEYS[i]) end
 
 local leases, marks, owned = sizes()
-local m = redis.call('HMGET', meta, 'pin', 'run', 'prev', 'quar', 'why', 'made')
+local m = redis.call('HMGET', meta, 'pin', 'run', 'prev', 'quar', 'why')
 if pinned(m[1]) and m[1] ~= pin then return { 'MISMATCH', m[1] } end
 if math.max(leases, marks, owned) > pool then
   damaged('the number of records for a pool of ' .. str(pool), str(math.max(leases, marks, owned)))
 end
 
-local run, why = m[2] and short(m[2]), nil
+local run, why = m[2], nil
 local quarantine = m[4] and num(m[4], 'the quarantine') or 0
-if m[6] then num(m[6], 'the number of records made', pool) end
 
 if onChange then
   local id, version = server()
@@ -54,7 +53,7 @@ end
 local function known(worker)
   local held, expires, last = redis.call('HGET', owners, worker), redis.call('ZSCORE', lease, worker), redis.call('HGET', mark, worker)
   if not complete then held, expires, last = held or '0|0|0|0|', expires or worker, last or '0' end
-  return parse(worker, held), score(expires, worker), num(last, 'the mark of worker ' .. worker)
+  return parse(worker, held), num(expires, 'expires of worker id ' .. worker), num(last, 'mark of worker id ' .. worker)
 end
 
 -- note records a loss and reports whether all records exist again. Call it after the
@@ -63,10 +62,10 @@ local function note()
   if why then
     -- Every grant that may have been forgotten lies at or below this time.
     quarantine = math.max(quarantine, now + wait)
-    redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', run or '', 'prev', short(m[3]),
+    redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', run or '', 'prev', m[3] or '',
       'quar', str(quarantine), 'why', why)
   end
-  why = why or m[5] and short(m[5]) or 'the reason was not on record'
+  why = why or m[5] or 'the reason was not on record'
   return complete or fill(pool)
 end
 
@@ -78,12 +77,8 @@ local function floorOf(value) return math.max(value, quarantine, now - 1) end
 -- exceeds now + MaxTTL, because a quarantine must cover every ceiling.
 local function ceilingOf(floor) return math.max(now + ttl, math.min(floor + ttl, now + maxTTL)) end
 
--- nextToken returns a token above the present ones, unless none is left.
-local function nextToken(worker, one, other)
-  local token = math.max(one, other, now) + 1
-  if token > topToken then damaged('the token of worker ' .. worker, str(token - 1)) end
-  return token
-end
+-- nextToken returns a token above the present ones.
+local function nextToken(one, other) return math.max(one, other, now) + 1 end
 
 -- lend records a grant in place of rec and returns it. It writes even if nothing changes,
 -- so that WAIT has a write to wait for.

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/snowlease/snowlease/internal/printable"
-	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -48,14 +47,10 @@ func (c operator) Record(ctx context.Context, namespace string) (lease.Record, e
 // Quarantine implements lease.Operator.
 func (c operator) Quarantine(ctx context.Context, namespace, reason string) (lease.Record, error) {
 	err := c.pinned(ctx, namespace, func(rec lease.Record) error {
-		err := rec.Pin.Err()
-		if err != nil && !rec.Pin.Retired {
-			err = redisconn.Damaged(err.Error(), c.remedy(namespace))
-		}
-		if err != nil {
+		if err := rec.Pin.Err(); err != nil {
 			return c.wrap(quarantine, namespace, err)
 		}
-		_, err = c.run(ctx, quarantine, lease.Request{Namespace: namespace}, rec.Pin.String(), rec.Pin.Hold().Milliseconds(), reason)
+		_, err := c.run(ctx, quarantine, lease.Request{Namespace: namespace}, rec.Pin.String(), rec.Pin.Hold().Milliseconds(), reason)
 		return err
 	})
 	if err != nil {

@@ -4,6 +4,5 @@ local m = redis.call('HMGET', meta, 'pin', 'quar')
 if not m[1] then return { 'UNKNOWN' } end
 if m[1] ~= pin then return { 'CHANGED' } end
 local quarantine = math.max(m[2] and num(m[2], 'the quarantine') or 0, now + wait)
-if quarantine >= 1e15 then damaged('the pin', pin) end
 redis.call('HSET', meta, 'quar', str(quarantine), 'why', why)
 return { 'OK' }

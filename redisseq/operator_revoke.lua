@@ -4,7 +4,7 @@ sizes()
 local held = redis.call('HGET', owners, worker)
 local rec = held and parse(worker, held)
 if not rec or rec.owner == '0' or rec.token ~= tonumber(token) then return { 'LOST' } end
-local expires = score(redis.call('ZSCORE', lease, worker) or '0', worker)
+local expires = num(redis.call('ZSCORE', lease, worker) or '0', 'expires of worker id ' .. worker)
 redis.call('ZADD', lease, 'XX', str(math.min(expires, now - 1)), worker)
 keep(worker, rec, '0', rec.token, 0, 0, '')
 return { 'OK' }

@@ -8,11 +8,9 @@ if rec.owner ~= owner or expires < now + skew then return { 'LOST', str(now) } e
 local token, floor = rec.token, rec.floor
 if floor < quarantine then
   -- Times below the quarantine may have been lent and forgotten.
-  floor, token = floorOf(value), nextToken(worker, token, presented)
+  floor, token = floorOf(value), nextToken(token, presented)
   if floor >= now + ahead then return { 'QUARANTINE', str(now), str(floor - ahead + 1), why } end
 elseif token < presented then
   return { 'LOST', str(now) }
 end
-ceiling = math.max(value, ceiling, ceilingOf(floor))
-if floor >= ceiling then damaged('the floor of worker ' .. worker, str(floor)) end
-return lend(worker, rec, token, floor, rec.since, rec.holder, ceiling, math.max(expires, now + ttl))
+return lend(worker, rec, token, floor, rec.since, rec.holder, math.max(value, ceiling, ceilingOf(floor)), math.max(expires, now + ttl))

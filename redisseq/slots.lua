@@ -3,9 +3,6 @@ local from = tonumber(ARGV[1])
 local pin = pinned(redis.call('HGET', meta, 'pin'))
 local known = pin and string.match(pin, '} pool=(%d+) max_ttl=') or redis.call('HGET', meta, 'pool')
 local pool = known and num(known, 'the pool', 1048576) or redis.call('ZCARD', lease)
-if pool > 1048576 then damaged('the number of leases', str(pool)) end
--- A large pool has its leases on record, so a number alone costs its readers little.
-pool = math.min(pool, math.max(redis.call('ZCARD', lease), 4096))
 local reply = { 'OK', str(now), str(pool) }
 if from >= pool then return reply end
 
@@ -14,8 +11,8 @@ local scores, values = redis.call('ZMSCORE', lease, unpack(list)), redis.call('H
 local holders = redis.call('HMGET', owners, unpack(list))
 for i, name in ipairs(list) do
   local rec = parse(name, holders[i] or '0|0|0|0|')
-  reply[#reply + 1] = str(score(scores[i] or '0', name))
-  reply[#reply + 1] = str(num(values[i] or '0', 'the mark of worker ' .. name))
+  reply[#reply + 1] = str(num(scores[i] or '0', 'expires of worker id ' .. name))
+  reply[#reply + 1] = str(num(values[i] or '0', 'mark of worker id ' .. name))
   reply[#reply + 1] = str(rec.token)
   reply[#reply + 1] = str(rec.since)
   reply[#reply + 1] = rec.holder

@@ -22,15 +22,15 @@ SELECT {incarnation};
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew.
 SELECT {now}, COALESCE({incarnation}, ''),
-       m.ns IS NOT NULL, COALESCE(LEFT(m.pin, 1025), ''), COALESCE(LEFT(m.incarnation, 512), ''), COALESCE(LEFT(m.former, 512), ''),
-       COALESCE(m.quarantine_ms, 0), COALESCE(LEFT(m.reason, 2000), ''),
+       m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
+       COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
        s.known, s.beyond, s.soonest, s.ahead,
        h.slot IS NOT NULL, COALESCE(h.slot, 0), COALESCE(h.token, 0), COALESCE(h.ver, 0), COALESCE(h.ticket, 0),
        COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0)
   FROM (SELECT COUNT(*) AS known,
                EXISTS (SELECT 1 FROM snowlease_slot WHERE ns = :ns AND slot < 0) OR EXISTS (SELECT 1 FROM snowlease_slot WHERE ns = :ns AND slot >= :pool) AS beyond,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
-               COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, GREATEST(hwm_ms, 0) - :ahead) END), 0) AS ahead,
+               COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms - :ahead) END), 0) AS ahead,
                MIN(CASE WHEN owner = :owner AND CASE WHEN :slot < 0 THEN expires_ms >= {now} + :skew ELSE slot = :slot END THEN slot END) AS held
           FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool) AS s
   LEFT JOIN snowlease_meta AS m ON m.ns = :ns
@@ -69,13 +69,13 @@ DELETE FROM snowlease_ticket
 UPDATE snowlease_slot
    SET ver = ver + 1, seen_ms = REPLY({now}), expires_ms = GREATEST(expires_ms, {now} + :ttl),
        hwm_ms = GREATEST(hwm_ms, :ceiling, {now} + :ttl, LEAST(floor_ms + :ttl, {now} + :maxttl))
- WHERE ns = :ns AND slot = :slot AND owner = :owner AND token = :token AND floor_ms = :floor AND ver < {top} AND expires_ms >= {now} + :skew
+ WHERE ns = :ns AND slot = :slot AND owner = :owner AND token = :token AND floor_ms = :floor AND expires_ms >= {now} + :skew
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same} AND quarantine_ms <= :floor)
 RETURNING seen_ms;
 
 -- name: release
 UPDATE snowlease_slot
-   SET owner = '', holder = '', ver = CASE WHEN ver < {top} THEN ver + 1 ELSE {now} END, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
+   SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = {now} - 1, hwm_ms = :used
  WHERE ns = :ns AND slot = :slot AND owner = :owner AND token = :token AND {now} > 0
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same});
@@ -108,4 +108,4 @@ SELECT :ns, numbers.n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN :hold 
 ON CONFLICT DO NOTHING;
 
 -- name: slots
-SELECT slot, token, ver, LEFT(holder, 255), since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool ORDER BY slot LIMIT :pool;
+SELECT slot, token, floor_ms, holder, since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool ORDER BY slot LIMIT :pool;

@@ -1,10 +1,10 @@
 -- The statements of lease.Operator, in the format of lease.sql.
 
 -- name: namespaces
-SELECT {now}, LEFT(ns, 65) FROM snowlease_meta ORDER BY ns LIMIT 20;
+SELECT {now}, ns FROM snowlease_meta ORDER BY ns LIMIT 20;
 
 -- name: record
-SELECT {now}, LEFT(pin, 1025), LEFT(incarnation, 512), LEFT(former, 512), quarantine_ms, LEFT(reason, 2000) FROM snowlease_meta WHERE ns = :ns;
+SELECT {now}, pin, incarnation, former, quarantine_ms, reason FROM snowlease_meta WHERE ns = :ns;
 
 -- name: quarantine
 UPDATE snowlease_meta SET reason = :reason, quarantine_ms = GREATEST(quarantine_ms, {now} + :hold) WHERE ns = :ns AND pin = :pin AND {now} > 0;
@@ -14,14 +14,14 @@ UPDATE snowlease_meta SET reason = :reason, quarantine_ms = GREATEST(quarantine_
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = LEAST(expires_ms, {now} - 1)
- WHERE ns = :ns AND slot = :slot AND token = :token AND owner <> '' AND {now} > 0 AND {sound};
+ WHERE ns = :ns AND slot = :slot AND token = :token AND owner <> '' AND {now} > 0;
 
 -- name: repin
 UPDATE snowlease_meta SET quarantine_ms = CASE WHEN quarantine_ms > 0 THEN quarantine_ms + :more ELSE 0 END, pin = :newpin WHERE ns = :ns AND pin = :pin AND {now} > 0;
 
 -- name: reopenslots
 -- Counts the slots that were never lent, and defeats claims that have read them.
-UPDATE snowlease_slot SET ver = CASE WHEN ver < {top} THEN ver + 1 ELSE {now} END
+UPDATE snowlease_slot SET ver = ver + 1
  WHERE ns = :ns AND slot >= 0 AND slot < :oldpool AND owner = '' AND since_ms = 0 AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0 AND {now} > 0;
 
 -- name: reopen

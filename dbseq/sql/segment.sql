@@ -16,9 +16,8 @@ AND EXISTS (SELECT 1 FROM (SELECT MAX(max_id) AS given FROM snowlease_segment WH
 SELECT {now}, max_id FROM snowlease_segment WHERE name = :name;
 
 -- name: names
--- Other programs may have written longer names.
 SELECT {now}, name, max_id FROM snowlease_segment
- WHERE name >= :name AND name < :below AND LENGTH(name) <= 64 ORDER BY name LIMIT 1000;
+ WHERE name >= :name AND name < :below ORDER BY name LIMIT 1000;
 
 -- name: add
 INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms)

@@ -239,9 +239,9 @@ func (c *center) look(ctx context.Context, verb, namespace string) (v view, err 
 	if err = ctx.Err(); err == nil {
 		v, err = c.load(ctx, namespace)
 	}
-	switch damage := (damagedError{}); {
-	case errors.As(err, &damage):
-		return v, fmt.Errorf("%w: namespace %q in %s: %w: restore it, or delete it, which starts a quarantine: %w", lease.ErrDamaged, namespace, c.String(), damage.error, lease.ErrSetup)
+	switch {
+	case errors.Is(err, lease.ErrDamaged):
+		return v, fmt.Errorf("casstore: namespace %q in %s: %w: restore it, or delete it, which starts a quarantine: %w", namespace, c.String(), err, lease.ErrSetup)
 	case err != nil:
 		return v, fmt.Errorf("casstore: read the record of namespace %q from %s: %w (%s)", namespace, c.String(), err, verb)
 	}
@@ -250,9 +250,6 @@ func (c *center) look(ctx context.Context, verb, namespace string) (v view, err 
 	}
 	return v, nil
 }
-
-// damagedError says what is wrong with a record.
-type damagedError struct{ error }
 
 // whole keeps a namespace in one record.
 type whole struct{ Store }
@@ -263,9 +260,6 @@ func (w whole) load(ctx context.Context, name string) (view, error) {
 		return view{}, err
 	}
 	ns, err := rules.Decode(r.Value)
-	if err != nil {
-		err = damagedError{err}
-	}
 	return view{ns: ns, now: r.Now, incarnation: r.Incarnation, version: r.Version}, err
 }
 

@@ -73,9 +73,6 @@ func (s *split) load(ctx context.Context, namespace string) (view, error) {
 		return view{}, err
 	}
 	ns, err := rules.OfParts(p.Values)
-	if err != nil {
-		err = damagedError{err}
-	}
 	return view{ns: ns, now: p.Now, incarnation: p.Incarnation, parts: p.Values}, err
 }
 

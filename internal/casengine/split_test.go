@@ -524,32 +524,6 @@ func TestPartsOutcomeUnknown(t *testing.T) {
 	require.GreaterOrEqual(t, renewed.Ceiling, g.Ceiling)
 }
 
-func TestPartsDamaged(t *testing.T) {
-	t.Parallel()
-	for name, damage := range map[string][2]string{
-		"no JSON":              {"meta", "x"},
-		"other format":         {"meta", `{"format":2,"pin":"p"}`},
-		"no pin":               {"meta", `{"format":1}`},
-		"negative quarantine":  {"meta", `{"format":1,"pin":"p","quarantine":-1}`},
-		"endless quarantine":   {"meta", `{"format":1,"pin":"p","quarantine":1000000000000000}`},
-		"too many slots":       {"meta", `{"format":1,"pin":"p","slots":9999999}`},
-		"fewer slots than set": {"meta", `{"format":1,"pin":"p","slots":1,"lent":"AAAA"}`},
-		"another name":         {"readme", `{}`},
-		"another number":       {"007", `{}`},
-		"negative mark":        {"0", `{"expires":1,"mark":-1,"token":1}`},
-		"a slot of no JSON":    {"0", `[]`},
-	} {
-		p := newParts(true)
-		c, _ := lentByParts(t, p)
-		p.values["orders"][damage[0]] = damage[1]
-		_, err := c.Acquire(t.Context(), request("orders"))
-		require.ErrorIs(t, err, lease.ErrDamaged, name)
-		require.ErrorIs(t, err, lease.ErrSetup, name)
-		_, err = c.Extras().Lister.Slots(t.Context(), "orders")
-		require.ErrorIs(t, err, lease.ErrDamaged, name)
-	}
-}
-
 // TestClocksOfCallersMinutesApart borrows, renews and gives back by callers whose clocks
 // differ by up to an hour and step. A store without a clock of its own lends by these.
 func TestClocksOfCallersMinutesApart(t *testing.T) {

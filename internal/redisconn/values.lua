@@ -18,6 +18,3 @@ local function num(value, what, most)
   if not n or (most and n > most) then damaged(what, value) end
   return n
 end
-
--- short cuts a text to the length that scripts write.
-local function short(text) return string.sub(text or '', 1, 500) end

@@ -3,7 +3,6 @@ package rules
 import (
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"github.com/snowlease/snowlease/internal/printable"
@@ -14,13 +13,6 @@ const format = 1
 
 // MaxPool is the largest pool that a record can have, so that none costs its readers much.
 const MaxPool = 4096
-
-// maxPart is more than a part has: a holder, a pin and a reason are a few hundred bytes, and a bit
-// says of each worker id whether it was lent.
-const maxPart = 16 << 10
-
-// limit bounds times and tokens, which then may be added to.
-const limit = 1e15
 
 // MetaPart is the name of the part that has the Meta. Each other part is a slot, whose name
 // is the worker id. A worker id that was never lent has no part.
@@ -76,7 +68,7 @@ func Decode(value []byte) (Namespace, error) {
 		return Namespace{}, err
 	}
 	if _, ok := record["format"]; ok {
-		return Namespace{}, fmt.Errorf("it has another format: another version wrote it")
+		return Namespace{}, damaged("it has another format: another version wrote it")
 	}
 	parts := map[string]string{}
 	for name, text := range record {
@@ -139,37 +131,35 @@ func OfParts(parts map[string]string) (Namespace, error) {
 		slots int
 	)
 	for name, text := range parts {
-		if len(text) > maxPart {
-			return Namespace{}, fmt.Errorf("%s: it has %d bytes, more than %d", printable.Text(name), len(text), maxPart)
-		}
 		if name == MetaPart {
 			if err := decode([]byte(text), &m); err != nil {
-				return ns, fmt.Errorf("%s: %w", name, err)
-			}
-			switch q := m.Quarantine; {
-			case m.Format != format:
-				return ns, fmt.Errorf("its format is %d, not %d: another version wrote it", m.Format, format)
-			case m.Slots < 0 || m.Slots > MaxPool || len(m.Lent) > (m.Slots+7)/8:
-				return ns, fmt.Errorf("it has %d slots, and %d bytes say which were lent", m.Slots, len(m.Lent))
-			case m.Pin == "" && m.Reason == "":
-				return ns, fmt.Errorf("it has no pin")
-			case q < 0 || q >= limit:
-				return ns, fmt.Errorf("the quarantine %d is not 0 to %d", q, int64(limit-1))
+				return ns, err
 			}
 			ns.Meta = Meta{Pin: lease.ParsePin(m.Pin), Incarnation: m.Incarnation, Former: m.Former, Quarantine: m.Quarantine, Reason: m.Reason}
+			switch {
+			case m.Format != format:
+				return ns, damaged("its format is %d, not %d: another version wrote it", m.Format, format)
+			case m.Slots < 0 || m.Slots > MaxPool || len(m.Lent) > (m.Slots+7)/8:
+				return ns, damaged("it has %d slots, and %d bytes say which were lent", m.Slots, len(m.Lent))
+			case m.Pin == "" && m.Reason != "": // announced
+			default:
+				if err := ns.Meta.Check(); err != nil {
+					return ns, err
+				}
+			}
 			continue
 		}
 		w, err := strconv.Atoi(name)
 		if err != nil || w < 0 || w >= MaxPool || strconv.Itoa(w) != name {
-			return Namespace{}, fmt.Errorf("there is a record %q: another program wrote it", printable.Text(name))
+			return Namespace{}, damaged("there is a record %q, which is no worker id", printable.Text(name))
 		}
-		if found[w], err = decodeSlot(text); err != nil {
-			return Namespace{}, fmt.Errorf("worker id %d: %w", w, err)
+		if found[w], err = decodeSlot(int64(w), text); err != nil {
+			return Namespace{}, err
 		}
 		slots = max(slots, w+1)
 	}
 	if m.Pin != "" && slots > m.Slots {
-		return Namespace{}, fmt.Errorf("there is a record %q beyond the %d of the namespace: another program wrote it", strconv.Itoa(slots-1), m.Slots)
+		return Namespace{}, damaged("there is a record %q beyond the %d of the namespace", strconv.Itoa(slots-1), m.Slots)
 	}
 	ns.Slots = make([]Slot, max(slots, m.Slots))
 	for w := range ns.Slots {
@@ -182,7 +172,7 @@ func OfParts(parts map[string]string) (Namespace, error) {
 	return ns, nil
 }
 
-func decodeSlot(text string) (s Slot, err error) {
+func decodeSlot(worker int64, text string) (s Slot, err error) {
 	var p slotPart
 	if err := decode([]byte(text), &p); err != nil {
 		return s, err
@@ -195,19 +185,14 @@ func decodeSlot(text string) (s Slot, err error) {
 		s.Mark = *p.Mark
 	}
 	if n, err := hex.Decode(s.Owner[:], []byte(p.Owner[:min(len(p.Owner), 32)])); err != nil || len(p.Owner) != 2*n || n != 0 && n != 16 {
-		return s, fmt.Errorf("owner %q is not 32 hexadecimal digits", printable.Text(p.Owner))
+		return s, damaged("owner of worker id %d is %q, not 32 hexadecimal digits", worker, printable.Text(p.Owner))
 	}
-	for _, n := range []int64{s.Expires, s.Mark, s.Token, s.Since, s.Floor} {
-		if n < 0 || n >= limit {
-			return s, fmt.Errorf("%d is not 0 to %d", n, int64(limit-1))
-		}
-	}
-	return s, nil
+	return s, s.Check(worker)
 }
 
 func decode(text []byte, to any) error {
 	if err := json.Unmarshal(text, to); err != nil {
-		return fmt.Errorf("it is not the JSON of a record: %s", printable.Text(err.Error()))
+		return damaged("it is not the JSON of a record: %s", printable.Text(err.Error()))
 	}
 	return nil
 }

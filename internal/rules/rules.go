@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -64,16 +63,6 @@ func ceilingOf(floor, now int64, req lease.Request) int64 {
 // nextToken returns a token greater than last and now. Tokens ascend even if the record
 // of the last one was lost.
 func nextToken(now, last int64) int64 { return max(last, now) + 1 }
-
-// lendable refuses a worker id whose token leaves no next one: nobody could read it.
-func (ns Namespace) lendable(worker int64, req lease.Request) error {
-	token := ns.Slots[worker].Token
-	if token < limit-1 {
-		return nil
-	}
-	return fmt.Errorf("%w: namespace %q: no token is left above %d of worker id %d: delete that record, which starts a quarantine: %w",
-		lease.ErrDamaged, req.Namespace, token, worker, lease.ErrSetup)
-}
 
 // holds reports whether exactly this grant is on record for the slot.
 func holds(s Slot, g lease.Grant) bool { return s.Owner == g.Owner && s.Token == g.Token }

@@ -170,31 +170,3 @@ func TestPoolLoweredAfterLoss(t *testing.T) {
 	mismatch := (*lease.MismatchError)(nil)
 	require.ErrorAs(t, err, &mismatch, "it keeps its ceiling and learns why")
 }
-
-// TestTokenAtTheTop: a worker id whose token leaves no room for another is not lent, since the
-// record could not be read.
-func TestTokenAtTheTop(t *testing.T) {
-	t.Parallel()
-	last := func(ns Namespace, token int64) Namespace {
-		for w := range ns.Slots {
-			ns = ns.with(int64(w), func(s *Slot) { s.Token = token })
-		}
-		return ns
-	}
-	before := last(opened(t), limit-1)
-	after, _, err := before.Acquire(now, "a", request(2))
-	require.ErrorIs(t, err, lease.ErrDamaged)
-	require.True(t, after.Equal(before))
-
-	after, g, err := last(before, limit-2).Acquire(now, "a", request(2))
-	require.NoError(t, err)
-	text, err := after.Encode()
-	require.NoError(t, err)
-	_, err = Decode(text)
-	require.NoError(t, err)
-
-	// Nor does its holder get another range.
-	g.Ahead = time.Minute
-	_, _, err = last(after, limit-1).Renew(now+1, "b", g)
-	require.ErrorIs(t, err, lease.ErrDamaged)
-}

@@ -26,9 +26,6 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 		if worker, free = ns.leastRecentlyUsed(now, req); !free {
 			return ns, lease.Grant{}, ns.noFreeWorker(now, req)
 		}
-		if err := ns.lendable(worker, req); err != nil {
-			return ns, lease.Grant{}, err
-		}
 		ns = ns.with(worker, func(s *Slot) { *s = s.Lent(ns.Meta.Quarantine, now, req) })
 	}
 	return ns, ns.granted(worker, now, req, pin), nil
@@ -45,9 +42,6 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 		return ns, lease.Grant{}, lease.ErrLost
 	}
 	if s.Floor < ns.Meta.Quarantine {
-		if err := ns.lendable(g.Worker, g.Request); err != nil {
-			return ns, lease.Grant{}, err
-		}
 		s = s.Raised(ns.Meta.Quarantine, now, g)
 		if err := Quarantined(ns.Meta.Reason, s.Floor, now, g.Request); err != nil {
 			return ns, lease.Grant{}, err
@@ -122,7 +116,7 @@ func (ns Namespace) unused(incarnation string, req lease.Request) bool {
 func (ns Namespace) List(now int64) []lease.Slot {
 	list := make([]lease.Slot, len(ns.Slots))
 	for w, s := range ns.Slots {
-		list[w] = lease.Slot{Worker: int64(w), Token: s.Token, Holder: s.Holder[:min(len(s.Holder), lease.MaxHolder)], Since: s.Since, Expires: s.Expires, Mark: s.Mark, Now: now}
+		list[w] = lease.Slot{Worker: int64(w), Token: s.Token, Holder: s.Holder, Since: s.Since, Expires: s.Expires, Mark: s.Mark, Now: now}
 	}
 	return list
 }

@@ -1,7 +1,11 @@
 package leasetest
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +35,7 @@ func editing() []promise {
 			lateSlot(t, b, func(s *space, g lease.Grant) { s.release(g, g.Ceiling) })
 		}},
 		{says: "a late quarantine is deleted with the record of the namespace", prove: lateQuarantine},
+		{says: "a damaged record is named and lends nothing twice", prove: damaged},
 	}
 	for i := range promises {
 		promises[i].by = canEdit
@@ -85,4 +90,114 @@ func (s *space) deleted() *lease.QuarantineError {
 	q := s.requireQuarantine(exact)
 	require.InDelta(s.t, q.Now.UnixMilli(), s.began(q), 1)
 	return q
+}
+
+// damages are what no member can have written: a field of the record of the namespace or of a
+// worker id, its value, and what an error says of it.
+var damages = []struct {
+	namespace          bool
+	field, value, says string
+}{
+	{true, "pin", strings.Repeat("x", 2000), "the pin "},
+	{true, "quarantine", "-1", "the quarantine is "},
+	{true, "quarantine", "1000000000000000", "the quarantine is "},
+	{true, "quarantine", "soon", "quarantine"},
+	{false, "token", "-1", "token of worker id "},
+	{false, "token", "1000000000000000", "token of worker id "},
+	{false, "token", "9223372036854775807", "token of worker id "},
+	{false, "since", "-1", "since of worker id "},
+	{false, "since", "1000000000000000", "since of worker id "},
+	{false, "floor", "-1", "floor of worker id "},
+	{false, "floor", "1000000000000000", "floor of worker id "},
+	{false, "expires", "-1", "expires of worker id "},
+	{false, "expires", "1000000000000000", "expires of worker id "},
+	{false, "expires", "soon", ""},
+	{false, "mark", "-1", "mark of worker id "},
+	{false, "mark", "1000000000000000", "mark of worker id "},
+	{false, "mark", "9223372036854775807", "mark of worker id "},
+	{false, "mark", "soon", ""},
+}
+
+// damaged tests that each call returns, says lease.ErrDamaged if it reads a record that is damaged,
+// and lends no range twice.
+func damaged(t *testing.T, b *bench) {
+	for _, d := range damages {
+		for _, free := range []bool{false, true} {
+			s := b.open(t, 2, above)
+			held, other := s.acquire(), s.acquire()
+			worker := held.Worker
+			switch {
+			case d.namespace && free:
+				continue
+			case d.namespace:
+				worker = meta
+			case free:
+				s.release(other, other.Floor)
+				s.Sleep(5 * time.Millisecond)
+				worker = other.Worker
+			}
+			if !b.Store.(editor).Edit(t, s.base.Namespace, worker, d.field, d.value) {
+				continue
+			}
+			what := fmt.Sprintf("%s of %d is %.20s", d.field, worker, d.value)
+			told := s.callAll(what, held)
+			by := map[string]bool{
+				"slots":         !d.namespace && lists(b),
+				"acquire":       d.namespace || free && d.field == "token",
+				"acquire again": !d.namespace && !free && slices.Contains([]string{"token", "since", "floor"}, d.field),
+			}
+			for name, says := range by {
+				if says {
+					require.ErrorContains(t, told[name], d.says, "%s: %s", what, name)
+				}
+			}
+		}
+	}
+}
+
+// callAll calls everything with a holder of a record that may be damaged, and returns the errors
+// that say so.
+func (s *space) callAll(what string, held lease.Grant) (told map[string]error) {
+	s.t.Helper()
+	ctx, extras, ns := s.t.Context(), s.center().Extras(), s.base.Namespace
+	type call struct {
+		name string
+		do   func() error
+	}
+	var calls []call
+	if extras.Lister != nil {
+		calls = append(calls, call{"slots", func() error { _, err := extras.Lister.Slots(ctx, ns); return err }})
+	}
+	if o := extras.Operator; o != nil {
+		calls = append(calls, call{"record", func() error { _, err := o.Record(ctx, ns); return err }})
+	}
+	if extras.Init != nil {
+		calls = append(calls, call{"init", func() error { return extras.Init(ctx, s.request()) }})
+	}
+	calls = append(calls,
+		call{"acquire", func() error { _, err := s.tryAcquire(); return err }},
+		call{"acquire it", func() error { _, err := s.tryAcquire(workers(held.Worker, held.Worker)); return err }},
+		call{"acquire again", func() error { _, err := s.ask(held.Request); return err }},
+		call{"renew", func() error { _, err := s.tryRenew(held); return err }},
+	)
+	if o := extras.Operator; o != nil {
+		calls = append(calls,
+			call{"quarantine", func() error { _, err := o.Quarantine(ctx, ns, "by hand"); return err }},
+			call{"revoke", func() error { return o.Revoke(ctx, ns, held.Worker, held.Token) }},
+			call{"retire", func() error { return o.Retire(ctx, ns, "by hand") }},
+		)
+	}
+	calls = append(calls, call{"release", func() error { return s.tryRelease(held, held.Ceiling) }})
+	told = map[string]error{}
+	for _, c := range calls {
+		err := c.do()
+		switch {
+		case errors.Is(err, lease.ErrDamaged):
+			told[c.name] = err
+			require.Less(s.t, len(err.Error()), 1500, "%s: %s", what, c.name)
+		case err != nil && !errors.Is(err, lease.ErrExists) && !errors.As(err, new(*lease.MismatchError)) && !strings.Contains(err.Error(), "retired"):
+			requireKnown(s.t, err)
+		}
+	}
+	return told
 }

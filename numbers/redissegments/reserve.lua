@@ -4,7 +4,7 @@ local n, above, max = tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local h = redis.call('HMGET', key, 'given', 'run')
 if not h[1] then return unknown() end
 -- An empty incarnation is that of a name that was used without comparing.
-if onChange and h[2] ~= '' and h[2] ~= run then return { 'CHANGED', short(h[2]), run } end
+if onChange and h[2] ~= '' and h[2] ~= run then return { 'CHANGED', h[2], run } end
 
 local given = decimal(h[1], 'the greatest number given')
 if less(given, above) then given = above end

@@ -101,7 +101,8 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 
 // onLimits are the limits of the rules, to the millisecond.
 var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants: []mutant{
-	{"the last token is lent", "internal/rules/rules.go", `if token < limit-1 {`, `if true {`, "TestTokenAtTheTop"},
+	{"numbers are taken as they are read", "internal/rules/check.go", `return damaged("%s is %d, not 0 to %d", what, n, limit-1)`, `return nil`, "TestNumbersOfRecords"},
+	{"a mark is taken as it is read", "internal/rules/check.go", `s.Expires, s.Mark} {`, `s.Expires} {`, "TestNumbersOfRecords"},
 	{"the loss of a lease is not seen", "internal/rules/loss.go", `bool { return s.HasLease }`, `bool { return true }`, "TestReasons"},
 	{"free in the last millisecond of its lease", "internal/rules/rules.go", `s.Expires < now && s.Mark < now+lead`, `s.Expires <= now && s.Mark < now+lead`, "TestBoundaries"},
 	{"free in the last millisecond of its mark", "internal/rules/rules.go", `s.Expires < now && s.Mark < now+lead`, `s.Expires < now && s.Mark <= now+lead`, "TestBoundaries"},
