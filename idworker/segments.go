@@ -39,6 +39,27 @@ type Segments struct {
 	log    *slog.Logger
 }
 
+// numbers is a segment or a series.
+type numbers interface {
+	Start(ctx context.Context) error
+	Close() error
+	Status() segment.Status
+	Reset()
+	Healthy(ctx context.Context) error
+}
+
+// all returns the segments, then the series, sorted by name.
+func (s *Segments) all() []numbers {
+	var list []numbers
+	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
+		list = append(list, s.byName[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.series)) {
+		list = append(list, s.series[name])
+	}
+	return list
+}
+
 // newSegments returns the segments of cfg. They open when the application starts and close
 // when it stops.
 func newSegments(cfg Config, c clients) (*Segments, error) {
@@ -167,32 +188,21 @@ func (s *Segments) makeSeries(c Config, db segment.Store) error {
 }
 
 func (s *Segments) start(ctx context.Context) error {
-	for _, name := range s.names() {
-		issuer := s.byName[name]
-		if err := issuer.Start(ctx); err != nil {
+	for _, n := range s.all() {
+		if err := n.Start(ctx); err != nil {
 			return err
 		}
-		st := issuer.Status()
-		s.log.Info("idworker segment opened", "segment", name, "store", st.Store, "order", st.Order)
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.series)) {
-		if err := s.series[name].Start(ctx); err != nil {
-			return err
-		}
-		st := s.series[name].Status()
-		s.log.Info("idworker segment opened", "segment", name, "store", st.Store, "order", st.Order)
+		st := n.Status()
+		s.log.Info("idworker segment opened", "segment", st.Name, "store", st.Store, "order", st.Order)
 	}
 	return nil
 }
 
-// close closes the issuers and series, then their stores in reverse order.
+// close closes the segments and series, then their stores in reverse order.
 func (s *Segments) close() error {
 	var errs []error
-	for _, issuer := range s.byName {
-		errs = append(errs, issuer.Close())
-	}
-	for _, one := range s.series {
-		errs = append(errs, one.Close())
+	for _, n := range s.all() {
+		errs = append(errs, n.Close())
 	}
 	for _, store := range slices.Backward(s.stores) {
 		errs = append(errs, store.Close())
@@ -206,7 +216,7 @@ func (s *Segments) Of(name string) (*segment.Issuer, error) {
 	if issuer, ok := s.byName[name]; ok {
 		return issuer, nil
 	}
-	return nil, fmt.Errorf("idworker: segment %q is not configured (configured: %q): add it to Config.Segments", name, s.names())
+	return nil, fmt.Errorf("idworker: segment %q is not configured (configured: %q): add it to Config.Segments", name, slices.Sorted(maps.Keys(s.byName)))
 }
 
 // Series returns the named series, or an error if Config.Series has no such name. Before the
@@ -218,23 +228,14 @@ func (s *Segments) Series(name string) (*series.Series, error) {
 	return nil, fmt.Errorf("idworker: series %q is not configured (configured: %q): add it to Config.Series", name, slices.Sorted(maps.Keys(s.series)))
 }
 
-// names returns the names of Config.Segments, sorted.
-func (s *Segments) names() []string { return slices.Sorted(maps.Keys(s.byName)) }
-
 // Status returns the status of each segment that has started, then of each series, sorted by name.
 // It does no I/O.
 func (s *Segments) Status() []segment.Status {
 	var list []segment.Status
-	add := func(st segment.Status) {
-		if st.State != segment.StateNotStarted {
+	for _, n := range s.all() {
+		if st := n.Status(); st.State != segment.StateNotStarted {
 			list = append(list, st)
 		}
-	}
-	for _, name := range s.names() {
-		add(s.byName[name].Status())
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.series)) {
-		add(s.series[name].Status())
 	}
 	return list
 }
@@ -242,11 +243,8 @@ func (s *Segments) Status() []segment.Status {
 // Reset discards the numbers that all segments and series have reserved ahead. Call it together with
 // IdWorker.Reset in a process that may have been copied with its memory.
 func (s *Segments) Reset() {
-	for _, issuer := range s.byName {
-		issuer.Reset()
-	}
-	for _, one := range s.series {
-		one.Reset()
+	for _, n := range s.all() {
+		n.Reset()
 	}
 }
 
@@ -254,11 +252,8 @@ func (s *Segments) Reset() {
 // cannot. It does no I/O.
 func (s *Segments) Healthy(ctx context.Context) error {
 	var errs []error
-	for _, name := range s.names() {
-		errs = append(errs, s.byName[name].Healthy(ctx))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.series)) {
-		errs = append(errs, s.series[name].Healthy(ctx))
+	for _, n := range s.all() {
+		errs = append(errs, n.Healthy(ctx))
 	}
 	return errors.Join(errs...)
 }
