@@ -93,7 +93,7 @@ func TestForgottenConfig(t *testing.T) {
 	} {
 		app := fx.New(fx.NopLogger, module, ids, fx.Invoke(func(*idworker.IdWorker) {}))
 		require.ErrorContains(t, app.Err(), "no *gorm.DB, redis.UniversalClient or lease.Center in the fx graph: provide one, not nil, with its dependencies, such as a providers.Config")
-		var client fx.Option = fx.Invoke(func(*gorm.DB) {})
+		client := fx.Invoke(func(*gorm.DB) {})
 		if want == "redis.Config" {
 			client = fx.Invoke(func(goredis.UniversalClient) {})
 		}
