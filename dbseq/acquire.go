@@ -138,7 +138,7 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 		at = -1 // the least recently used
 	}
 	free, err := all(ctx, c.conn, "free", k.args.with(args{"slot": at}), func(r *record) []any {
-		return []any{(*clock)(&r.now), &r.worker, &r.token, &r.ver, &r.ticket, &r.mark, &r.expires}
+		return []any{&r.now, &r.worker, &r.token, &r.ver, &r.ticket, &r.mark, &r.expires}
 	})
 	if err != nil {
 		return record{}, err
@@ -148,7 +148,7 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 			return record{}, err
 		}
 		s := r.slot().Lent(v.quarantine, r.now, k.req)
-		n, err := c.execOn(ctx, c.pool(), "lend", k.lending(r, s, s.Expires-1, ticket))
+		n, err := c.execOnce(ctx, "lend", k.lending(r, s, s.Expires-1, ticket))
 		switch {
 		case n > 0:
 			return r.lent(s), nil
@@ -165,5 +165,5 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 func (c *Center) forget(ctx context.Context, k *call, ticket, newest int64) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_, _ = c.execOn(ctx, c.pool(), "forget", k.args.with(args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
+	_, _ = c.execOnce(ctx, "forget", k.args.with(args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
 }

@@ -38,15 +38,13 @@ func Open(driverName, dsn string, opts ...Option) (*Center, error) {
 }
 
 // New returns a center on a pool that the caller keeps and closes. The pool must connect to
-// the primary, commit each statement on its own (autocommit), and always have a spare
-// connection: renewals wait while all are busy, and ids stop if that takes longer than the
-// TTL. Closing the center leaves the pool open.
+// the primary and always have a spare connection: renewals wait while all are busy, and ids
+// stop if that takes longer than the TTL. Closing the center leaves the pool open. On MySQL and
+// MariaDB, each statement has a transaction, since autocommit may be off.
 //
-// Nothing may move a connection of the pool to another database (USE) or to other schemas (SET
-// search_path). On one that was moved, statements change nothing and calls fail with
-// lease.ErrSetup. If the first connection that the center gets was moved before, and no other one
-// differs from it, that is not noticed: the namespace may seem new, and worker ids that are in use
-// are lent again.
+// The center names its tables with the database or schema that the connection of its first call
+// shows, so USE and SET search_path move none of its later statements. Before that call, nothing may
+// move a connection, or the namespace may seem new, and worker ids that are in use are lent again.
 //
 // New opens no connection, as Open. It returns an error if an option is invalid, the pool
 // is nil or the dialect is unknown.
@@ -58,6 +56,7 @@ func centerOn(c *conn, err error) (*Center, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.main = leaseTables.names[0]
 	return &Center{conn: c, gate: make(chan struct{}, 1)}, nil
 }
 
@@ -101,7 +100,7 @@ func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, erro
 		floor int64
 	}
 	rows, err := all(ctx, c.conn, "slots", args{"ns": namespace, "pool": pool}, func(s *row) []any {
-		return []any{&s.Worker, &s.Token, &s.floor, &s.Holder, &s.Since, &s.Expires, &s.Mark, (*clock)(&s.Now)}
+		return []any{&s.Worker, &s.Token, &s.floor, &s.Holder, &s.Since, &s.Expires, &s.Mark, &s.Now}
 	})
 	var slots []lease.Slot
 	for _, s := range rows {
@@ -111,11 +110,8 @@ func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, erro
 		}
 		slots = append(slots, s.Slot)
 	}
-	missing := c.tableMissing(err)
-	if missing || err == nil && len(slots) == 0 {
-		if _, err = c.now(ctx); err == nil && missing {
-			err = c.noTable(leaseTables, "slot")
-		}
+	if c.tableMissing(err) {
+		err = c.noTable(leaseTables, "slot")
 	}
 	return slots, err
 }

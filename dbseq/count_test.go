@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"regexp"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -83,6 +84,7 @@ func counted(t testing.TB, e engine, db *gorm.DB, dsn string) (*dbseq.Center, *c
 	t.Cleanup(func() { _ = pool.Close() })
 	c, err := dbseq.New(pool, e.dialect)
 	require.NoError(t, err)
+	c.Autocommit() // the functions of the counter expect no transaction
 	return c, n
 }
 
@@ -111,8 +113,12 @@ type countingConn struct {
 	counter *counter
 }
 
-// statement runs a statement between the functions of the counter.
+var qualification = regexp.MustCompile("(`[^`]*`|\"[^\"]*\")\\.")
+
+// statement runs a statement between the functions of the counter, which get it without the schema
+// of the tables.
 func (c *countingConn) statement(query string, run func() error) error {
+	query = qualification.ReplaceAllString(query, "")
 	n := c.counter.n.Add(1)
 	if f := c.counter.before; f != nil {
 		if err := f(n, query); err != nil {
@@ -144,7 +150,7 @@ func (c *countingConn) QueryContext(ctx context.Context, query string, args []dr
 		r = nil
 	}
 	if f := c.counter.rows; f != nil && err == nil {
-		r = f(query, r)
+		r = f(qualification.ReplaceAllString(query, ""), r)
 	}
 	return r, err
 }

@@ -31,9 +31,10 @@ type dialect struct {
 	// runs a statement, since acknowledged writes can be lost only if another one answers; it
 	// is NULL if the server does not reveal a part of it.
 	clock, incarnation string
-	// home is where a statement finds tables and creates them, in hexadecimal digits, so that it
-	// can stand in a statement. It is empty if a connection cannot be moved.
-	home string
+	// quote is what names are quoted with.
+	quote string
+	// commits reports whether a connection may be set to commit no statement on its own.
+	commits bool
 	// variant returns the incarnation by the settings of the server, or why it cannot be used.
 	variant func(c *conn, has map[string]string) (incarnation string, err error)
 	// same compares an incarnation on record with the present one.
@@ -55,9 +56,6 @@ type dialect struct {
 	session func(dsn string, d driver.Driver) (set, setup string)
 	// check refuses a database on which uniqueness would not hold.
 	check func(ctx context.Context, c *conn) error
-	// guard makes a statement that creates a table fail where others would not see the table. By
-	// default, that is where the session was moved since it began; moved is another condition.
-	guard func(create, moved string) string
 
 	// drivers are the packages that register the drivers that Open knows.
 	drivers map[string]string
@@ -90,12 +88,12 @@ type codes struct {
 	readOnlyText string
 	denied       []string // to the account
 	noTable      []string
-	usedUp       []string // no ticket is left: the id is taken, out of range, or cannot be read; or the clock is NULL
+	usedUp       []string // no ticket is left: the id is taken, out of range, or cannot be read
 	// unreadable: a part of the incarnation is unknown or denied.
 	unreadable []string
 
 	// A start ends at once by these, as the application's own ping of the database does.
-	login, noDatabase, unnamed, cannotOpen []string
+	login, noDatabase, cannotOpen []string
 	// readOnlyFile is mended by no failover. The file of movedFile was replaced while it was open.
 	readOnlyFile, movedFile []string
 	// extended: the last byte of a number is a code too, a more general one.

@@ -23,10 +23,8 @@
 // worker id instead.
 //
 // On MySQL and MariaDB, the sessions of Open have autocommit on, completion_type 0, lock
-// wait timeouts of 1 s, no sql_select_limit, and UTF-8. All else in the DSN stays. New
-// refuses a pool with autocommit off or completion_type CHAIN. A statement that lends or
-// reserves checks autocommit again: while it is off, the statement changes nothing and
-// fails.
+// wait timeouts of 1 s, no sql_select_limit, and UTF-8. All else in the DSN stays. On a pool
+// given to New, each statement has a transaction of its own, since autocommit may be off.
 //
 // # Tables
 //
@@ -34,6 +32,10 @@
 // snowlease_meta. If the account may not create tables, an administrator runs the file
 // of dbseq/schema for the database once. The account needs SELECT and INSERT on all
 // three tables, UPDATE on slot and meta, and DELETE on ticket (docs/engines.md).
+//
+// Statements name the tables with their database or schema, which the first call finds. On
+// PostgreSQL, that is the first schema of the search_path that has the table slot, or else the
+// first one.
 //
 // Empty tables may have been dropped or emptied while processes held worker ids.
 // Therefore the first borrow in a namespace is treated as one after a loss, unless Init

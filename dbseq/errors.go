@@ -2,7 +2,6 @@ package dbseq
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
@@ -88,11 +87,6 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w (%w)", cause, err)
 	}
-	if c.home.Load() != nil && c.tableMissing(err) { // perhaps only where the connection was moved to
-		if _, e := c.now(ctx); errors.Is(e, lease.ErrSetup) {
-			err = e
-		}
-	}
 	hint, setup := "", ""
 	switch {
 	case errors.As(err, new(advised)):
@@ -104,8 +98,6 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 		setup = "check the user and the password in the DSN"
 	case c.is(err, c.dialect.noDatabase):
 		setup = "create the database, or correct its name in the DSN"
-	case c.is(err, c.dialect.unnamed):
-		setup = "name the database in the DSN, as in user:password@tcp(host:3306)/name"
 	case c.is(err, c.dialect.cannotOpen):
 		setup = "check that the folder of the file exists and can be written to"
 	case c.is(err, c.dialect.movedFile):
@@ -129,26 +121,6 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 type advised struct{ error }
 
 func (e advised) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
-
-var errAutocommit = advised{errors.New("autocommit is off on a connection, so writes may never be committed: use a pool with autocommit=1 in its DSN")}
-
-// errNoClock is a clock that is NULL, which noClock explains.
-var errNoClock = errors.New("the clock is NULL")
-
-// A clock is where the server's clock is scanned to.
-type clock int64
-
-// Scan implements sql.Scanner. The clock is NULL if autocommit is off or the connection was moved,
-// so that neither a condition nor a value can be computed from it.
-func (c *clock) Scan(v any) error {
-	if v == nil {
-		return errNoClock
-	}
-	var n sql.NullInt64
-	err := n.Scan(v)
-	*c = clock(n.Int64)
-	return err
-}
 
 // answer reports whether err is an answer of the protocol, not a failure.
 func answer(err error) bool {

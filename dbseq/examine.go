@@ -23,16 +23,21 @@ func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
 	x := examination{conn: c.conn}
+	home := c.settle(ctx)
 	has, err := c.settings(ctx)
 	x.clock(ctx)
-	if err != nil {
+	if err = cmp.Or(home, err); err != nil {
 		x.Unknown("settings", err)
 	} else {
 		c.dialect.examine(&x, ctx, has)
 	}
-	x.rights(ctx)
-	if !c.dialect.file {
+	if home != nil {
+		x.Unknown("rights", home)
+	} else {
+		x.rights(ctx)
 		x.engines(ctx)
+	}
+	if !c.dialect.file {
 		x.encryption(ctx)
 	}
 	return x.List, nil
@@ -77,7 +82,7 @@ const durable = "a crash loses acknowledged writes, which repeats numbers of seg
 // replication judges asynchronous replicas, if there are any. It says nothing if the
 // account may not see them.
 func (x *examination) replication(ctx context.Context, seen, advice string) {
-	if n, err := x.number(ctx, "replicas"); err == nil && n > 0 {
+	if n, err := x.number(ctx, "replicas", nil); err == nil && n > 0 {
 		x.loses(fmt.Sprint(n, " ", seen), advice)
 	}
 }
@@ -85,7 +90,7 @@ func (x *examination) replication(ctx context.Context, seen, advice string) {
 // waits notes replicas beyond those that a commit waits for: 1 if there is no number.
 func (x *examination) waits(ctx context.Context, number string) {
 	waits, err := strconv.ParseInt(cmp.Or(number, "1"), 10, 64)
-	if n, failed := x.number(ctx, "replicas"); err == nil && failed == nil && n > waits && !x.compares() {
+	if n, failed := x.number(ctx, "replicas", nil); err == nil && failed == nil && n > waits && !x.compares() {
 		x.Note("replication", fmt.Sprintf("%d replicas, commits wait for %d", n, waits), "a failover to one that lags loses acknowledged grants: promote the one that has received most, or let commits wait for all")
 	}
 }
@@ -104,7 +109,7 @@ func (x *examination) rights(ctx context.Context) {
 	var missing []string
 	for _, name := range leaseTables.names {
 		table := x.set.Prefix + name
-		ok, err := x.hasTable(ctx, x.pool(), name)
+		ok, err := x.hasTable(ctx, name)
 		if err != nil {
 			x.Unknown("rights", err)
 			return
@@ -113,11 +118,12 @@ func (x *examination) rights(ctx context.Context) {
 			missing = append(missing, table)
 			continue
 		}
-		last := "UPDATE " + table + " SET ns = ns WHERE 1 = 0"
+		at := x.qualified() + name
+		last := "UPDATE " + at + " SET ns = ns WHERE 1 = 0"
 		if name == "ticket" {
-			last = "DELETE FROM " + table + " WHERE 1 = 0"
+			last = "DELETE FROM " + at + " WHERE 1 = 0"
 		}
-		for _, text := range []string{"SELECT * FROM " + table + " WHERE 1 = 0", "INSERT INTO " + table + " SELECT * FROM " + table + " WHERE 1 = 0", last} {
+		for _, text := range []string{"SELECT * FROM " + at + " WHERE 1 = 0", "INSERT INTO " + at + " SELECT * FROM " + at + " WHERE 1 = 0", last} {
 			if _, err := x.pool().ExecContext(ctx, text); err != nil {
 				verb, _, _ := strings.Cut(text, " ")
 				check, advice := "rights", x.grants(leaseTables)
@@ -138,7 +144,7 @@ func (x *examination) rights(ctx context.Context) {
 		x.OK("rights", "the account may read and write the tables")
 		return
 	}
-	may, err := x.number(ctx, "maycreate")
+	may, err := x.number(ctx, "maycreate", args{"schema": x.schemaName()})
 	if err != nil {
 		x.Unknown("rights", err)
 		return
@@ -149,9 +155,12 @@ func (x *examination) rights(ctx context.Context) {
 
 // engines checks that the tables survive a crash.
 func (x *examination) engines(ctx context.Context) {
+	if x.dialect.file {
+		return
+	}
 	for _, name := range leaseTables.names {
 		table := x.set.Prefix + name
-		engine, there, err := one(ctx, x.conn, "engine", args{"table": table}, column[string])
+		engine, there, err := one(ctx, x.conn, "engine", args{"schema": x.schemaName(), "table": table}, column[string])
 		if err != nil {
 			x.Unknown("engine", err)
 		} else if there {

@@ -9,20 +9,20 @@ import (
 // ReadFrom makes c read the clock and the incarnation from SQL expressions instead of
 // the server's.
 func (c *Center) ReadFrom(now, incarnation string) {
+	if err := c.settle(context.Background()); err != nil {
+		panic(err)
+	}
 	c.use(now, incarnation)
 }
+
+// Autocommit makes c rely on its pool to commit each statement, as on that of Open.
+func (c *conn) Autocommit() { c.own = true }
 
 // Ask runs a statement without parameters.
 func (c *Center) Ask(ctx context.Context, name string) error {
 	_, err := all(ctx, c.conn, name, nil, column[any])
 	return err
 }
-
-// CreateOn creates a table, without a look at the pool before.
-func (c *Center) CreateOn(ctx context.Context, name string) error { return c.createOn(ctx, name) }
-
-// Creation returns the statement that creates a table.
-func (c *Center) Creation(name string) string { return c.creation(name) }
 
 // Dialect returns the dialect that c speaks.
 func (c *Center) Dialect() Dialect { return c.dialect.name }

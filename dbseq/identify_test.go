@@ -36,14 +36,11 @@ func TestVariantsOfMySQL(t *testing.T) {
 		center *conn
 		want   string // part of the incarnation or of the error
 	}{
-		{map[string]string{"server_uuid": "u", "binlog_format": "ROW", "autocommit": "ON"}, c, incarnationMySQL},
-		{map[string]string{"server_uuid": "u", "binlog_format": "MIXED", "autocommit": "ON"}, c, incarnationMySQL},
+		{map[string]string{"server_uuid": "u", "binlog_format": "ROW"}, c, incarnationMySQL},
+		{map[string]string{"server_uuid": "u", "binlog_format": "MIXED"}, c, incarnationMySQL},
 		{map[string]string{"server_uuid": "u", "binlog_format": "STATEMENT"}, c, "set it to ROW or MIXED"},
 		{map[string]string{"server_uuid": "u", "binlog_format": "STATEMENT"}, never, incarnationMySQL},
 		{map[string]string{"binlog_format": "STATEMENT"}, c, incarnationMariaDB},
-		{map[string]string{"server_uuid": "u", "autocommit": "OFF"}, c, "autocommit is off"},
-		{map[string]string{"completion_type": "CHAIN"}, never, "completion_type is CHAIN"},
-		{map[string]string{"completion_type": "RELEASE"}, c, incarnationMariaDB},
 	} {
 		_, err := v.center.variantOf(v.has)
 		require.ErrorContains(t, err, "without sql_select_limit", "some are not shown")

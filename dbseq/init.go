@@ -2,8 +2,6 @@ package dbseq
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/snowlease/snowlease/internal/bounded"
 
@@ -38,7 +36,7 @@ func (c *Center) open(ctx context.Context, k *call) error {
 		return err
 	}
 	a := k.args.with(args{"hold": int64(0), "reason": ""})
-	return c.atOnce(ctx, func(tx *sql.Tx) error {
+	return c.atOnce(ctx, func(tx runner) error {
 		// The loser of a race waits here and then finds the row.
 		_, done, err := c.changeOn(ctx, tx, "open", a)
 		if err == nil && !done {
@@ -54,21 +52,7 @@ func (c *Center) open(ctx context.Context, k *call) error {
 	})
 }
 
-// atOnce runs do in a transaction, patiently.
-func (c *Center) atOnce(ctx context.Context, do func(*sql.Tx) error) error {
-	return c.patiently(ctx, func() (err error) {
-		tx, err := c.pool().BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer func() {
-			if e := tx.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
-				err = errors.Join(err, e)
-			}
-		}()
-		if err := do(tx); err != nil {
-			return err
-		}
-		return tx.Commit()
-	})
+// atOnce runs f in a transaction, patiently.
+func (c *conn) atOnce(ctx context.Context, f func(runner) error) error {
+	return c.patiently(ctx, func() error { return c.inTx(ctx, f) })
 }

@@ -128,7 +128,7 @@ func (r record) lent(s rules.Slot) record {
 func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 	v, _, err = one(ctx, c.conn, "look", k.args, func(v *view) []any {
 		return []any{
-			(*clock)(&v.now), &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
+			&v.now, &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
 			&v.known, &v.beyond, &v.soonest, &v.ahead,
 			&v.held.there, &v.held.worker, &v.held.token, &v.held.ver, &v.held.ticket,
 			&v.held.since, &v.held.floor, &v.held.expires, &v.held.mark,

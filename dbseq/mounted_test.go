@@ -27,7 +27,7 @@ func TestFileIsAMountPoint(t *testing.T) {
 	c, err := Open("sqlite", "file:"+file+"?_pragma=journal_mode(WAL)")
 	require.NoError(t, err)
 	defer c.Close()
-	require.NoError(t, c.onePath(t.Context(), list))
+	require.NoError(t, c.oneFile(t.Context(), list))
 	require.NoError(t, os.WriteFile(list, []byte("31 22 254:0 /srv/shop.db "+file+" rw,relatime - ext4 /dev/root rw\n"), 0o600))
-	require.ErrorContains(t, c.onePath(t.Context(), list), "is a mount point of its own: mount its folder")
+	require.ErrorContains(t, c.oneFile(t.Context(), list), "is a mount point of its own: mount its folder")
 }

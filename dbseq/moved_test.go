@@ -1,20 +1,15 @@
 package dbseq_test
 
 import (
-	"context"
 	"database/sql"
 	"testing"
-	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // A tenancy is a database with another one beside it, to which an application moves the
@@ -73,19 +68,8 @@ func (s tenancy) run(t *testing.T, statement string) {
 // tables returns how many tables the tenant has.
 func (s tenancy) tables(t *testing.T) int64 { return number(t, s.db, s.tablesOfThem, s.tenant) }
 
-func requireMoved(t *testing.T, err error, what string) {
-	t.Helper()
-	require.ErrorContains(t, err, "a connection of the pool is in ", what)
-	require.ErrorContains(t, err, "tenant'7", what)
-	require.ErrorContains(t, err, "the first one was in ", what)
-	require.ErrorIs(t, err, lease.ErrSetup, what)
-	require.NotErrorIs(t, err, lease.ErrLost, what)
-	require.NotErrorIs(t, err, lease.ErrUnknown, what)
-	require.NotErrorIs(t, err, lease.ErrDamaged, what)
-}
-
 // TestMovedConnection: an application moves a connection that it shares to another database or
-// schema. No statement reads or writes there, whether it has tables or not.
+// schema. Every statement reaches the tables at home, and none of those that are there.
 func TestMovedConnection(t *testing.T) {
 	onEachTenancy(t, func(t *testing.T, s tenancy) {
 		s.pool.SetMaxOpenConns(1)
@@ -96,76 +80,70 @@ func TestMovedConnection(t *testing.T) {
 		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
 		require.NoError(t, numbers.Create(t.Context(), "orders", 1))
 		g := acquire(t, c, request("orders", 2))
-		_, err = c.Extras().Lister.Slots(t.Context(), "unknown")
-		require.NoError(t, err)
-
-		reserve := numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true}
 		s.run(t, s.move)
-		refused := func(when string) {
-			for what, do := range map[string]func() error{
-				"acquire": func() error { _, err := c.Acquire(t.Context(), request("orders", 2)); return err },
-				"renew":   func() error { _, err := c.Renew(t.Context(), g); return err },
-				"release": func() error { return c.Release(t.Context(), g, g.Floor) },
-				"slots":   func() error { _, err := c.Extras().Lister.Slots(t.Context(), "orders"); return err },
-				"record":  func() error { _, err := c.Extras().Operator.Record(t.Context(), "bills"); return err },
-				"list":    func() error { _, err := c.Extras().Namespaces(t.Context()); return err },
-				"revoke":  func() error { return c.Extras().Operator.Revoke(t.Context(), "orders", g.Worker, g.Token) },
-				"retire":  func() error { return c.Extras().Operator.Retire(t.Context(), "orders", "test") },
-				"pause": func() error {
-					_, err := c.Extras().Operator.Quarantine(t.Context(), "orders", "test")
-					return err
-				},
-				"init":    func() error { return c.Extras().Init(t.Context(), request("bills", 2)) },
-				"reserve": func() error { _, err := numbers.Reserve(t.Context(), reserve); return err },
-				"given":   func() error { _, err := numbers.Given(t.Context(), "orders"); return err },
-				"names": func() error {
-					return numbers.Names(t.Context(), "", func(string, int64) error { return nil })
-				},
-				"create": func() error { return numbers.Create(t.Context(), "bills", 1) },
-			} {
-				err := do()
-				if err == nil {
-					t.Errorf("%s %s succeeded", what, when)
-					continue
-				}
-				requireMoved(t, err, what+" "+when)
+
+		first := int64(1)
+		works := func(bills string) {
+			require.NoError(t, c.Extras().Init(t.Context(), request(bills, 1)))
+			var err error
+			g, err = c.Renew(t.Context(), g)
+			require.NoError(t, err)
+			require.Equal(t, g.Ceiling, number(t, s.db, "SELECT MAX(hwm_ms) FROM snowlease_slot WHERE ns = 'orders'"))
+			other := acquire(t, c, request("orders", 2))
+			require.NotEqual(t, g.Worker, other.Worker)
+			slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
+			require.NoError(t, err)
+			require.Len(t, slots, 2)
+			require.NoError(t, c.Release(t.Context(), other, other.Floor))
+			names, err := c.Extras().Namespaces(t.Context())
+			require.NoError(t, err)
+			require.Contains(t, names, bills)
+			operator := c.Extras().Operator
+			require.NoError(t, operator.Retire(t.Context(), bills, "test"))
+			r, err := operator.Record(t.Context(), bills)
+			require.NoError(t, err)
+			require.True(t, r.Pin.Retired)
+			require.EqualValues(t, 1, number(t, s.db, "SELECT COUNT(*) FROM snowlease_meta WHERE ns = ? AND pin LIKE '%retired%'", bills))
+			findings, err := c.Extras().Examine(t.Context(), "orders")
+			require.NoError(t, err)
+			for _, f := range findings {
+				require.NotContains(t, []string{"rights", "engine"}, map[bool]string{true: f.Check}[f.Level == lease.LevelFault], f)
 			}
+
+			got, err := numbers.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true})
+			require.NoError(t, err)
+			require.Equal(t, numberstore.Range{First: first, Last: first + 4}, got)
+			first += 5
+			require.NoError(t, numbers.Create(t.Context(), bills, 1))
+			var listed []string
+			require.NoError(t, numbers.Names(t.Context(), "", func(name string, _ int64) error { listed = append(listed, name); return nil }))
+			require.Contains(t, listed, bills)
 		}
-		if s.engine.speaks == "mysql" { // on PostgreSQL, the path leads to the tables at home too
-			refused("without tables")
-			require.Zero(t, s.tables(t))
-		}
+		works("bills-1")
+		require.Zero(t, s.tables(t))
 
 		// The tenant has the tables of another deployment.
 		runFile(t, s.tenantDB, s.engine)
-		dump := func() []int64 {
-			var n []int64
+		runSegmentFile(t, s.tenantDB, s.engine)
+		works("bills-2")
+		for _, table := range []string{"slot", "ticket", "meta", "segment"} {
+			require.Zero(t, number(t, s.tenantDB, "SELECT COUNT(*) FROM snowlease_"+table))
+		}
+		for _, table := range []string{"slot", "meta", "segment"} {
+			rawExec(t, s.tenantDB, "INSERT INTO snowlease_"+table+" SELECT * FROM "+s.atHome(t)+".snowlease_"+table)
+		}
+		dump := func() (n []int64) {
 			for _, query := range []string{
 				"SELECT COUNT(*) FROM snowlease_slot", "SELECT COUNT(*) FROM snowlease_ticket", "SELECT COUNT(*) FROM snowlease_meta",
-				"SELECT COALESCE(SUM(ver + expires_ms + hwm_ms), 0) FROM snowlease_slot",
-				"SELECT COUNT(*) FROM snowlease_meta WHERE pin NOT LIKE '%retired%' AND quarantine_ms = 0",
+				"SELECT SUM(ver + expires_ms + hwm_ms) FROM snowlease_slot", "SELECT SUM(max_id) FROM snowlease_segment",
 			} {
 				n = append(n, number(t, s.tenantDB, query))
 			}
 			return n
 		}
-		empty := dump()
-		refused("with empty tables")
-		require.Equal(t, empty, dump())
-		for _, table := range []string{"slot", "ticket", "meta"} {
-			rawExec(t, s.tenantDB, "INSERT INTO snowlease_"+table+" SELECT * FROM "+s.atHome(t)+".snowlease_"+table)
-		}
-		full := dump()
-		require.NotEqual(t, empty, full)
-		refused("with full tables")
-		require.Equal(t, full, dump())
-
-		s.run(t, s.back)
-		_, err = c.Renew(t.Context(), g)
-		require.NoError(t, err)
-		got, err := numbers.Reserve(t.Context(), reserve)
-		require.NoError(t, err)
-		require.Equal(t, numberstore.Range{First: 1, Last: 5}, got)
+		before := dump()
+		works("bills-3")
+		require.Equal(t, before, dump())
 	})
 }
 
@@ -179,32 +157,8 @@ func (s tenancy) atHome(t *testing.T) (name string) {
 	return "`" + name + "`"
 }
 
-// TestMovedBeforeTheStart: the connections of a pool differ when a center starts, in whatever
-// order it gets them. It creates no tables and lends nothing.
-func TestMovedBeforeTheStart(t *testing.T) {
-	onEachTenancy(t, func(t *testing.T, s tenancy) {
-		first(t, center(t, s.db), request("orders", 2))
-		s.run(t, s.move) // on the only connection so far
-		c, err := dbseq.New(s.pool, s.engine.dialect)
-		require.NoError(t, err)
-		_, err = c.Acquire(t.Context(), request("orders", 2))
-		requireDiffer(t, err)
-		numbers, err := dbseq.NewSegments(s.pool, s.engine.dialect)
-		require.NoError(t, err)
-		requireDiffer(t, numbers.Create(t.Context(), "orders", 1))
-		require.Zero(t, s.tables(t))
-	})
-}
-
-// requireDiffer is requireMoved for a start, which may take either place for the first.
-func requireDiffer(t *testing.T, err error) {
-	t.Helper()
-	require.ErrorContains(t, err, "the first one was in ")
-	require.ErrorIs(t, err, lease.ErrSetup)
-}
-
 // TestMovedBeforeTheTables: a connection is moved between the first look and the creation of
-// the tables.
+// the tables, which are created where that look was.
 func TestMovedBeforeTheTables(t *testing.T) {
 	onEachTenancy(t, func(t *testing.T, s tenancy) {
 		s.pool.SetMaxOpenConns(1)
@@ -213,25 +167,45 @@ func TestMovedBeforeTheTables(t *testing.T) {
 		_, err = c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "there is no table")
 		s.run(t, s.move)
-		_, err = c.Acquire(t.Context(), request("orders", 2))
-		requireMoved(t, err, "acquire")
+		g := first(t, c, request("orders", 2))
 		require.Zero(t, s.tables(t))
-		// Another connection than the one that the table was looked for on.
-		requireMoved(t, c.CreateOn(t.Context(), "slot"), "create")
+		_, err = center(t, s.db).Renew(t.Context(), g)
+		require.NoError(t, err)
+	})
+}
+
+// TestMovedInATransaction: a gapless number is that of the tables at home wherever the transaction
+// of the application is.
+func TestMovedInATransaction(t *testing.T) {
+	onEachTenancy(t, func(t *testing.T, s tenancy) {
+		numbers, err := dbseq.NewSegments(s.pool, s.engine.dialect)
+		require.NoError(t, err)
+		require.NoError(t, numbers.Create(t.Context(), "orders", 1))
+		tx, err := s.pool.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		_, err = tx.ExecContext(t.Context(), s.move)
+		require.NoError(t, err)
+		got, err := numbers.In(tx).Reserve(t.Context(), numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 100, Create: true})
+		require.NoError(t, err)
+		require.Equal(t, numberstore.Range{First: 1, Last: 1}, got)
+		require.NoError(t, tx.Commit())
+		require.EqualValues(t, 1, number(t, s.db, "SELECT max_id FROM snowlease_segment"))
 		require.Zero(t, s.tables(t))
-		if s.engine.speaks == "postgres" { // where a pooler changes the session between two statements
-			_, err = s.pool.ExecContext(t.Context(), c.Creation("slot"))
-			require.ErrorContains(t, err, "another search_path was set")
-			require.Zero(t, s.tables(t))
-		}
-		s.run(t, s.back)
-		first(t, c, request("orders", 2))
-		require.Zero(t, s.tables(t))
+
+		early, err := dbseq.NewSegments(s.pool, s.engine.dialect)
+		require.NoError(t, err)
+		tx, err = s.pool.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, tx.Rollback()) }()
+		_, err = early.In(tx).Reserve(t.Context(), numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 100})
+		require.ErrorContains(t, err, "has not answered yet")
+		_, err = early.In(tx).Given(t.Context(), "orders")
+		require.ErrorContains(t, err, "has not answered yet")
 	})
 }
 
 // TestMovedLaterSchema: the tables are in a later schema of the search_path than the first, which
-// another path has too.
+// another path has too. When they are dropped, running processes create them where a new one looks.
 func TestMovedLaterSchema(t *testing.T) {
 	onEachTenancy(t, func(t *testing.T, s tenancy) {
 		if s.engine.speaks != "postgres" {
@@ -246,11 +220,15 @@ func TestMovedLaterSchema(t *testing.T) {
 		g := acquire(t, c, request("orders", 2))
 		runFile(t, s.tenantDB, s.engine)
 		s.run(t, `SET search_path = app, "tenant'7"`)
-		_, err = c.Renew(t.Context(), g)
-		requireMoved(t, err, "renew")
-		s.run(t, "SET search_path = app, public")
-		_, err = c.Renew(t.Context(), g)
+		g, err = c.Renew(t.Context(), g)
 		require.NoError(t, err)
+
+		s.run(t, "SET search_path = app, public")
+		rawExec(t, s.db, "DROP TABLE snowlease_slot, snowlease_ticket, snowlease_meta")
+		_, err = c.Renew(t.Context(), g)
+		require.ErrorIs(t, err, lease.ErrLost)
+		require.Zero(t, number(t, s.db, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public' AND tablename LIKE 'snowlease%'"))
+		require.EqualValues(t, 3, number(t, s.db, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'app'"))
 	})
 }
 
@@ -276,55 +254,18 @@ func TestSchemaOfTheAccount(t *testing.T) {
 		var account string
 		require.NoError(t, db.Raw("SELECT quote_ident(current_user)").Row().Scan(&account))
 		rawExec(t, db, "CREATE SCHEMA "+account)
+		// A process that starts finds the tables as well.
+		other := acquire(t, center(t, db), request("orders", 2))
+		require.NotEqual(t, g.Worker, other.Worker)
+		rawExec(t, db, "SET search_path = "+account)
 		runFile(t, db, e)
 		runSegmentFile(t, db, e)
-		for what, do := range map[string]func() error{
-			"acquire": func() error { _, err := c.Acquire(t.Context(), request("orders", 2)); return err },
-			"renew":   func() error { _, err := c.Renew(t.Context(), g); return err },
-			"reserve": func() error { _, err := numbers.Reserve(t.Context(), reserve); return err },
-			"create":  func() error { return numbers.Create(t.Context(), "bills", 1) },
-		} {
-			err := do()
-			require.ErrorIs(t, err, lease.ErrSetup, what)
-			require.ErrorContains(t, err, "ALTER ROLE", what)
-			require.NotErrorIs(t, err, lease.ErrLost, what)
-		}
-		rawExec(t, db, "DROP SCHEMA "+account+" CASCADE")
 		_, err = c.Renew(t.Context(), g)
 		require.NoError(t, err)
+		_, err = c.Acquire(t.Context(), request("orders", 2))
+		require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 		got, err := numbers.Reserve(t.Context(), reserve)
 		require.NoError(t, err)
 		require.Equal(t, numberstore.Range{First: 6, Last: 10}, got)
-	})
-}
-
-// TestMovedKeeper: a running keeper loses nothing while a connection is moved, and learns of no
-// other worker id. It goes on when the connection is back.
-func TestMovedKeeper(t *testing.T) {
-	onEachTenancy(t, func(t *testing.T, s tenancy) {
-		s.pool.SetMaxOpenConns(1)
-		c, err := dbseq.New(s.pool, s.engine.dialect)
-		require.NoError(t, err)
-		layout := snowflake.Layout{WorkerBits: 2}
-		req := keeper.NewRequest("orders", layout)
-		req.TTL, req.MaxTTL, req.Skew = 6*time.Second, 6*time.Second, 100*time.Millisecond
-		k, err := keeper.Open(t.Context(), keeper.Config{Center: c, Request: req, Layout: layout})
-		require.NoError(t, err)
-		defer func() { require.NoError(t, k.Stop(context.WithoutCancel(t.Context()))) }()
-		worker := k.Status().Grant.Worker
-
-		s.run(t, s.move)
-		require.EventuallyWithT(t, func(ct *assert.CollectT) {
-			require.ErrorContains(ct, k.Status().Err, "the first one was in ")
-		}, time.Minute, 20*time.Millisecond)
-		require.ErrorIs(t, k.Status().Err, lease.ErrSetup)
-		require.Zero(t, s.tables(t))
-		s.run(t, s.back)
-		require.EventuallyWithT(t, func(ct *assert.CollectT) {
-			_, err := k.NextID()
-			require.NoError(ct, err)
-			require.NoError(ct, k.Status().Err)
-		}, time.Minute, 20*time.Millisecond)
-		require.Equal(t, worker, k.Status().Grant.Worker)
 	})
 }

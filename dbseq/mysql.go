@@ -12,10 +12,10 @@ import (
 )
 
 var mysql = dialect{
-	name: MySQL,
-	// NULL if autocommit is off, so that no condition or value can be computed from it.
-	clock: `IF(@@autocommit, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000, NULL)`,
-	home:  `HEX(DATABASE())`,
+	name:    MySQL,
+	clock:   `TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000`,
+	quote:   "`",
+	commits: true,
 	same: func(i string) string {
 		return "incarnation = " + i + " AND CHAR_LENGTH(incarnation) = CHAR_LENGTH(" + i + ")"
 	}, // = ignores spaces at the end
@@ -54,11 +54,10 @@ var mysql = dialect{
 		readOnly:   []string{"1290", "1792", "1836", "1015", "1036"}, // the last ones by innodb_read_only
 		denied:     []string{"1044", "1142", "1143", "1227"},
 		noTable:    []string{"1146"},
-		usedUp:     []string{"167", "1062", "1264", "1467", "1048"},
+		usedUp:     []string{"167", "1062", "1264", "1467"},
 		unreadable: []string{"1109", "1146", "1193", "1370", "1044", "1142", "1143", "1227"}, // unknown table, unknown variable, routine denied
 		login:      []string{"1045", "1698"},                                                 // 1698: MariaDB, of an account without a password
 		noDatabase: []string{"1049"},
-		unnamed:    []string{"1046"}, // the DSN names no database
 	},
 }
 
@@ -103,10 +102,6 @@ func (c *conn) variantOf(has map[string]string) (string, error) {
 	switch {
 	case cmp.Or(has["transaction_isolation"], has["tx_isolation"]) == "": // the last one that every server has
 		return "", advised{errors.New("the server does not show all of its settings: use a pool without sql_select_limit in its DSN, and set it for no account")}
-	case has["autocommit"] == "OFF":
-		return "", errAutocommit
-	case has["completion_type"] == "CHAIN":
-		return "", advised{errors.New("completion_type is CHAIN, so leases would never be committed: use a pool with completion_type=0 in its DSN")}
 	case has["server_uuid"] != "" && has["binlog_format"] == "STATEMENT" && c.compares():
 		// A replica that runs the statement again records its own server_uuid, and a
 		// promotion that loses grants would pass unnoticed. MariaDB replicates the

@@ -3,7 +3,6 @@ package dbseq
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 
@@ -28,9 +27,7 @@ func (c *Center) operate(ctx context.Context, what, namespace string, f func(con
 	err := c.server(ctx, false)
 	if err == nil {
 		if err = f(ctx); c.tableMissing(err) {
-			if _, err = c.now(ctx); err == nil {
-				err = fmt.Errorf("%w: %w", lease.ErrUnknown, c.noTable(leaseTables, "meta"))
-			}
+			err = fmt.Errorf("%w: %w", lease.ErrUnknown, c.noTable(leaseTables, "meta"))
 		}
 	}
 	return c.wrap(ctx, what, leaseTables, err)
@@ -57,13 +54,11 @@ func (c operator) Record(ctx context.Context, namespace string) (r lease.Record,
 func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, error) {
 	var pin string
 	r, there, err := one(ctx, c.conn, "record", args{"ns": namespace}, func(r *lease.Record) []any {
-		return []any{(*clock)(&r.Now), &pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason}
+		return []any{&r.Now, &pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason}
 	})
 	r.Pin = lease.ParsePin(pin)
-	if err == nil && !there { // no row that the clock could be read with
-		if _, err = c.now(ctx); err == nil {
-			err = fmt.Errorf("%w: %q", lease.ErrUnknown, namespace)
-		}
+	if err == nil && !there {
+		err = fmt.Errorf("%w: %q", lease.ErrUnknown, namespace)
 	}
 	if err == nil {
 		err = rules.Meta{Pin: r.Pin, Quarantine: r.Quarantine}.Check()
@@ -77,10 +72,7 @@ func (c *Center) namespaces(ctx context.Context) (names []string, err error) {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
 	if err = c.server(ctx, false); err == nil {
-		names, err = all(ctx, c.conn, "namespaces", nil, func(name *string) []any { return []any{new(clock), name} })
-		if err == nil && len(names) == 0 {
-			_, err = c.now(ctx)
-		}
+		names, err = all(ctx, c.conn, "namespaces", nil, column[string])
 	}
 	return slices.DeleteFunc(names, func(n string) bool { return lease.CheckNamespace(n) != nil }), c.wrap(ctx, "list the namespaces", leaseTables, err)
 }
@@ -160,7 +152,7 @@ func (c *Center) reopen(ctx context.Context, k *call, v view) error {
 		return err
 	}
 	a := k.args.with(args{"oldpin": v.pin, "oldpool": old.Pool, "hold": int64(0)})
-	return c.atOnce(ctx, func(tx *sql.Tx) error {
+	return c.atOnce(ctx, func(tx runner) error {
 		for _, step := range []struct {
 			change string
 			want   int64 // rows, or -1

@@ -30,9 +30,33 @@ type conn struct {
 	name    string         // for logs, without secrets
 	warning string
 
-	home       atomic.Pointer[string] // where the first connection found its tables
-	statements atomic.Pointer[map[string]statement]
+	main       string               // the table whose schema is that of all
+	home       atomic.Pointer[home] // nil until the first call
+	statements atomic.Pointer[statements]
 	known      atomic.Bool // statements fit the server
+}
+
+// A home is the schema that the tables are in, or the database on MySQL and MariaDB.
+type home struct {
+	schema string
+	there  bool // it was found by a table
+}
+
+// schemaName returns the schema of the tables.
+func (c *conn) schemaName() string {
+	if h := c.home.Load(); h != nil {
+		return h.schema
+	}
+	return ""
+}
+
+// qualified returns the prefix of the tables with their schema, as statements have it.
+func (c *conn) qualified() string {
+	h, q := c.home.Load(), c.dialect.quote
+	if h == nil {
+		return c.set.Prefix
+	}
+	return q + strings.ReplaceAll(h.schema, q, q+q) + q + "." + c.set.Prefix
 }
 
 func newConn(opts []Option) (*conn, error) {
@@ -160,14 +184,9 @@ func (c *conn) speak(name Dialect) error {
 	return nil
 }
 
-// use loads the statements with the SQL expressions of the server's clock and
-// incarnation. The clock is NULL where home is another.
+// use loads the statements with the SQL expressions of the server's clock and incarnation.
 func (c *conn) use(now, incarnation string) {
-	if home := c.home.Load(); home != nil {
-		now = "CASE WHEN " + c.dialect.home + " = '" + *home + "' THEN " + now + " END"
-	}
-	all := load(c.dialect, c.set.Prefix, now, incarnation)
-	c.statements.Store(&all)
+	c.statements.Store(&statements{now, incarnation, load(c.dialect, c.qualified(), now, incarnation)})
 	c.known.Store(incarnation != unknown)
 }
 

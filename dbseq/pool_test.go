@@ -71,7 +71,7 @@ func TestPoolOfSQLiteInMemory(t *testing.T) {
 	}{
 		"many connections":    {":memory:", 0, true},
 		"one connection":      {":memory:", 1, false},
-		"one shared database": {"file:pool?mode=memory&cache=shared&_pragma=busy_timeout(5000)", 4, false},
+		"one shared database": {"file:pool?mode=memory&cache=shared&_pragma=busy_timeout(5000)", 4, true},
 		"a file":              {engines[0].dsn(t), 4, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,50 +172,18 @@ func TestNewSharesThePool(t *testing.T) {
 	})
 }
 
-// TestAutocommitOff: a pool that never commits is refused.
-func TestAutocommitOff(t *testing.T) {
-	t.Parallel()
-	dsn := engines[1].dsn(t)
-	pool, err := sql.Open("mysql", dsn+"&autocommit=0")
-	require.NoError(t, err)
-	defer pool.Close()
-	c, err := dbseq.New(pool, dbseq.MySQL)
-	require.NoError(t, err)
-	_, err = c.Acquire(t.Context(), request("orders", 4))
-	require.ErrorContains(t, err, "autocommit=1")
-
-	own := func(dsn string) *dbseq.Center {
-		c, err := dbseq.Open("mysql", dsn)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, c.Close()) })
-		return c
-	}
-	_, err = own(dsn).Renew(t.Context(), first(t, own(dsn+"&autocommit=0"), request("orders", 4)))
-	require.NoError(t, err)
-}
-
-// TestCompletionChain: where each COMMIT begins another transaction, nothing is committed
-// after the first. A pool of that kind is refused; that of Open sets it right.
-func TestCompletionChain(t *testing.T) {
+// TestSettingsOfOpen: whatever the DSN says, the sessions of Open commit each statement, and a COMMIT
+// begins no other transaction.
+func TestSettingsOfOpen(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		if e.speaks != "mysql" {
 			return
 		}
-		pool, err := sql.Open("mysql", dsn+"&completion_type=CHAIN")
-		require.NoError(t, err)
-		defer pool.Close()
-		c, err := dbseq.New(pool, dbseq.MySQL)
-		require.NoError(t, err)
-		_, err = c.Acquire(t.Context(), request("orders", 1))
-		require.ErrorContains(t, err, "completion_type=0")
-		require.ErrorIs(t, err, lease.ErrSetup)
-
-		own, err := dbseq.Open("mysql", dsn+"&completion_type=CHAIN")
+		own, err := dbseq.Open("mysql", dsn+"&autocommit=0&completion_type=CHAIN")
 		require.NoError(t, err)
 		defer own.Close()
 		g := first(t, own, request("orders", 1))
-		db := e.db(t, dsn)
-		require.Equal(t, g.Ceiling, number(t, db, "SELECT hwm_ms FROM snowlease_slot"), "others see it")
+		require.Equal(t, g.Ceiling, number(t, e.db(t, dsn), "SELECT hwm_ms FROM snowlease_slot"), "others see it")
 	})
 }
 

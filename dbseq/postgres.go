@@ -1,7 +1,6 @@
 package dbseq
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -26,26 +25,13 @@ var postgres = dialect{
 	incarnation: `((pg_control_system()).system_identifier::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' ||` +
 		` to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US') || '/' ||` +
 		` COALESCE(pg_last_wal_replay_lsn()::text, '-'))`,
-	// All of the path counts, since the tables may be in a later schema than the first. As a
-	// subquery, it is evaluated once per statement.
-	home:      `(SELECT encode(convert_to(current_schemas(false)::text, 'UTF8'::name), 'hex'))`,
+	quote:     `"`,
 	same:      func(i string) string { return "incarnation = " + i },
 	numbers:   `SELECT generate_series(0::bigint, :pool - 1) AS n`,
 	write:     func(text string) string { return strings.ReplaceAll(text, "REPLY(", "(") },
 	parameter: func(n int, name string) string { return fmt.Sprintf("$%d::%s", n, typeOf(name)) },
 	returning: true,
 	session:   func(dsn string, d driver.Driver) (set, setup string) { return postgresDSN(dsn, d), "" },
-	// A pooler may hand out a connection on which another client has set a search_path. Tables in
-	// that schema would be empty: all worker ids would be lent, and all numbers given, a second
-	// time. So the statement fails if search_path was set since the session began.
-	guard: func(create, moved string) string {
-		return `DO $snowlease$ BEGIN
-IF ` + cmp.Or(moved, `EXISTS (SELECT 1 FROM pg_settings WHERE name = 'search_path' AND setting <> reset_val)`) + ` THEN
-  RAISE EXCEPTION 'snowlease: another search_path was set: %', current_setting('search_path');
-END IF;
-` + create + `;
-END $snowlease$`
-	},
 	drivers: map[string]string{
 		"pgx": "github.com/jackc/pgx/v5/stdlib", "pgx/v5": "github.com/jackc/pgx/v5/stdlib",
 		"postgres": "github.com/lib/pq",
@@ -66,7 +52,7 @@ END $snowlease$`
 		readOnly:  []string{"25006"}, readOnlyText: "recovery is in progress",
 		denied:     []string{"42501"},
 		noTable:    []string{"42P01"},
-		usedUp:     []string{"23505", "2200H", "23502"},
+		usedUp:     []string{"23505", "2200H"},
 		unreadable: []string{"42883", "42501"}, // unknown function
 		login:      []string{"28000", "28P01"}, // 28000: an unknown account, or none that pg_hba.conf admits
 		noDatabase: []string{"3D000"},
@@ -76,7 +62,7 @@ END $snowlease$`
 // typeOf returns the type of a parameter, which PostgreSQL infers otherwise from where it stands
 // first.
 func typeOf(parameter string) string {
-	if slices.Contains([]string{"ns", "pin", "oldpin", "newpin", "owner", "holder", "reason", "name", "below", "beside", "table"}, parameter) {
+	if slices.Contains([]string{"ns", "pin", "oldpin", "newpin", "owner", "holder", "reason", "name", "below", "beside", "table", "schema"}, parameter) {
 		return "text"
 	}
 	return "bigint"
@@ -135,7 +121,6 @@ func postgresPlace(text string) string {
 // sessions causes, by a part of their text.
 var poolerHints = [][2]string{
 	{"query_wait_timeout", "PgBouncer has no free connection to the server: raise default_pool_size, or give snowlease an account of its own, which gets a pool of its own"},
-	{"another search_path was set", "a pooler shares connections with a client that sets a search_path: give snowlease an account of its own, which gets a pool of its own"},
 	{"statement pooling mode", "set pool_mode = transaction (or session) in PgBouncer"},
 	{"unsupported startup parameter", "PgBouncer refuses this setting of the DSN: remove it there, and set it by ALTER ROLE"},
 	{`prepared statement "`, "a pooler mixes up prepared statements: set default_query_exec_mode=exec in the DSN"},
@@ -170,8 +155,9 @@ func (x *examination) postgres(ctx context.Context, has map[string]string) {
 // schema notes who else may create tables that this account would take for its own: in the schema
 // of the tables, or in one that comes before it.
 func (x *examination) schema(ctx context.Context) {
-	others, err := all(ctx, x.conn, "others", nil, column[string])
-	before, err2 := all(ctx, x.conn, "schemas", nil, column[string])
+	home := args{"schema": x.schemaName()}
+	others, err := all(ctx, x.conn, "others", home, column[string])
+	before, err2 := all(ctx, x.conn, "schemas", home, column[string])
 	switch {
 	case err != nil || err2 != nil:
 		x.Unknown("schema", errors.Join(err, err2))

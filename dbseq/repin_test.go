@@ -20,7 +20,7 @@ func waitForLock(t *testing.T, e engine, db *gorm.DB) {
 	t.Helper()
 	query := map[string]string{
 		"postgres": "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-		"mysql":    "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND command = 'Query' AND info LIKE 'UPDATE snowlease%'",
+		"mysql":    "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND command = 'Query' AND info LIKE 'UPDATE %snowlease%'",
 	}[e.speaks]
 	if query != "" {
 		require.Eventually(t, func() bool { return number(t, db, query) > 0 }, 20*time.Second, 5*time.Millisecond)

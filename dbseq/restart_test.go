@@ -224,7 +224,7 @@ func TestBorrowThatNoStandbyHas(t *testing.T) {
 			done <- err
 		}()
 		require.Eventually(t, func() bool {
-			return len(done) > 0 || number(t, db, "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE 'UPDATE snowlease_slot%'") > 0
+			return len(done) > 0 || number(t, db, "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE 'UPDATE %snowlease_slot%'") > 0
 		}, time.Minute, 10*time.Millisecond)
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)

@@ -21,26 +21,45 @@ type runner interface {
 
 // named returns the statement of that name.
 func (c *conn) named(name string) statement {
-	s, ok := (*c.statements.Load())[name]
+	s, ok := c.statements.Load().all[name]
 	if !ok {
 		panic("dbseq: no statement of " + string(c.dialect.name) + " is called " + name) // a bug in this package
 	}
 	return s
 }
 
-// all runs a statement on the pool, patiently, and returns its rows. fields returns
-// where to scan the columns of a row.
-func all[T any](ctx context.Context, c *conn, name string, a args, fields func(*T) []any) ([]T, error) {
-	return allOn(ctx, c, c.pool(), name, a, fields)
+// once runs f in a transaction if a statement on the pool may not be committed otherwise.
+func (c *conn) once(ctx context.Context, f func(runner) error) error {
+	if c.own || !c.dialect.commits {
+		return f(c.pool())
+	}
+	return c.inTx(ctx, f)
 }
 
-func allOn[T any](ctx context.Context, c *conn, on runner, name string, a args, fields func(*T) []any) ([]T, error) {
-	var found []T
-	err := c.patiently(ctx, func() (err error) {
-		if found, err = query(ctx, on, c.named(name), a, fields); errors.Is(err, errNoClock) {
-			err = c.noClock(ctx, on)
-		}
+func (c *conn) inTx(ctx context.Context, f func(runner) error) (err error) {
+	tx, err := c.pool().BeginTx(ctx, nil)
+	if err != nil {
 		return err
+	}
+	defer func() {
+		if e := tx.Rollback(); e != nil && !errors.Is(e, sql.ErrTxDone) {
+			err = errors.Join(err, e)
+		}
+	}()
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// all runs a statement on the pool, patiently, and returns its rows. fields returns
+// where to scan the columns of a row.
+func all[T any](ctx context.Context, c *conn, name string, a args, fields func(*T) []any) (found []T, err error) {
+	err = c.patiently(ctx, func() error {
+		return c.once(ctx, func(on runner) (err error) {
+			found, err = query(ctx, on, c.named(name), a, fields)
+			return err
+		})
 	})
 	return found, err
 }
@@ -55,16 +74,13 @@ func one[T any](ctx context.Context, c *conn, name string, a args, fields func(*
 }
 
 // number is one for a row that is a number.
-func (c *conn) number(ctx context.Context, name string) (int64, error) {
-	n, _, err := one(ctx, c, name, nil, column[int64])
+func (c *conn) number(ctx context.Context, name string, a args) (int64, error) {
+	n, _, err := one(ctx, c, name, a, column[int64])
 	return n, err
 }
 
 // now reads the server's clock.
-func (c *conn) now(ctx context.Context) (int64, error) {
-	n, _, err := one(ctx, c, "clock", nil, column[clock])
-	return int64(n), err
-}
+func (c *conn) now(ctx context.Context) (int64, error) { return c.number(ctx, "clock", nil) }
 
 func column[T any](to *T) []any { return []any{to} }
 
@@ -78,9 +94,6 @@ func query[T any](ctx context.Context, on runner, s statement, a args, fields fu
 	for rows.Next() {
 		var row T
 		if err := rows.Scan(fields(&row)...); err != nil {
-			if errors.Is(err, errNoClock) {
-				return nil, errNoClock
-			}
 			if strings.HasPrefix(err.Error(), "sql: Scan error") {
 				err = fmt.Errorf("%w: %w", lease.ErrDamaged, unread{err})
 			}
@@ -104,8 +117,10 @@ func (e unread) Unwrap() error { return e.error }
 // change is changeOn on the pool, patiently.
 func (c *conn) change(ctx context.Context, name string, a args) (n int64, done bool, err error) {
 	err = c.patiently(ctx, func() error {
-		n, done, err = c.changeOn(ctx, c.pool(), name, a)
-		return err
+		return c.once(ctx, func(on runner) (err error) {
+			n, done, err = c.changeOn(ctx, on, name, a)
+			return err
+		})
 	})
 	return n, done, err
 }
@@ -137,7 +152,16 @@ func (c *conn) changeOn(ctx context.Context, on runner, name string, a args) (n 
 // exec is execOn on the pool, patiently.
 func (c *conn) exec(ctx context.Context, name string, a args) (n int64, err error) {
 	err = c.patiently(ctx, func() error {
-		n, err = c.execOn(ctx, c.pool(), name, a)
+		n, err = c.execOnce(ctx, name, a)
+		return err
+	})
+	return n, err
+}
+
+// execOnce is execOn on the pool.
+func (c *conn) execOnce(ctx context.Context, name string, a args) (n int64, err error) {
+	err = c.once(ctx, func(on runner) (err error) {
+		n, err = c.execOn(ctx, on, name, a)
 		return err
 	})
 	return n, err

@@ -62,6 +62,7 @@ func segmentsOn(c *conn, err error) (*Segments, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.main = segmentTables.names[0]
 	return &Segments{conn: c}, nil
 }
 
@@ -118,8 +119,8 @@ func (t inTx) Reserve(ctx context.Context, r numberstore.Request) (numberstore.R
 	if err := r.Validate(); err != nil {
 		return numberstore.Range{}, err
 	}
-	if fault.Nil(t.tx) {
-		return numberstore.Range{}, fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrTransaction, t.tx)
+	if err := t.usable(); err != nil {
+		return numberstore.Range{}, err
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
@@ -129,6 +130,16 @@ func (t inTx) Reserve(ctx context.Context, r numberstore.Request) (numberstore.R
 		got, err = t.store.reserve(ctx, t.tx, r, new(bool))
 	}
 	return got, t.wrap(ctx, "reserve numbers of %q in a transaction", r.Name, err)
+}
+
+func (t inTx) usable() error {
+	if fault.Nil(t.tx) {
+		return fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrTransaction, t.tx)
+	}
+	if t.store.home.Load() == nil {
+		return fmt.Errorf("%w: the store has not answered yet: ask it outside of a transaction first, as series.Open does", numberstore.ErrTransaction)
+	}
+	return nil
 }
 
 // add creates the name outside of the transaction if two that create it could lock each other out.
@@ -184,6 +195,9 @@ func (n *names) add(name string) {
 func (t inTx) Given(ctx context.Context, name string) (int64, error) {
 	if err := numberstore.CheckName(name); err != nil {
 		return 0, fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
+	}
+	if err := t.usable(); err != nil {
+		return 0, err
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
@@ -256,15 +270,12 @@ func (s *Segments) Names(ctx context.Context, prefix string, each func(name stri
 	err := s.server(ctx, false)
 	for more := err == nil; more; {
 		var rows []row
-		rows, err = all(ctx, s.conn, "names", args{"name": from, "below": below}, func(r *row) []any { return []any{new(clock), &r.name, &r.id} })
+		rows, err = all(ctx, s.conn, "names", args{"name": from, "below": below}, func(r *row) []any { return []any{&r.name, &r.id} })
 		for _, r := range rows {
 			if err := each(r.name, r.id); err != nil {
 				return err
 			}
 			from = r.name + "-" // the next: no character is below -
-		}
-		if err == nil && len(rows) == 0 { // no row that the clock could be read with
-			_, err = s.now(ctx)
 		}
 		more = len(rows) == 1000
 	}
@@ -279,7 +290,7 @@ func (s *Segments) try(ctx context.Context, tx runner, f func(on runner) error) 
 	if tx != nil {
 		return f(tx)
 	}
-	return s.patiently(ctx, func() error { return f(s.pool()) })
+	return s.patiently(ctx, func() error { return s.once(ctx, f) })
 }
 
 // given is the greatest number given, and the clock that it was read at.
@@ -287,17 +298,14 @@ type given struct{ now, id int64 }
 
 func (s *Segments) given(ctx context.Context, tx runner, name string) (row given, there bool, err error) {
 	err = s.try(ctx, tx, func(on runner) error {
-		rows, err := query(ctx, on, s.named("given"), args{"name": name}, func(g *given) []any { return []any{(*clock)(&g.now), &g.id} })
+		rows, err := query(ctx, on, s.named("given"), args{"name": name}, func(g *given) []any { return []any{&g.now, &g.id} })
 		if there = len(rows) > 0; there {
 			row = rows[0]
 		} else if err == nil { // no row that the clock could be read with
-			var now []clock
-			if now, err = query(ctx, on, s.named("clock"), nil, column[clock]); err == nil {
-				row.now = int64(now[0])
+			var now []int64
+			if now, err = query(ctx, on, s.named("clock"), nil, column[int64]); err == nil {
+				row.now = now[0]
 			}
-		}
-		if errors.Is(err, errNoClock) {
-			err = s.noClock(ctx, on)
 		}
 		return err
 	})

@@ -171,6 +171,7 @@ func TestLostRepliesOfReservations(t *testing.T) {
 		t.Cleanup(func() { _ = pool.Close() })
 		s, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
+		s.Autocommit()
 		_, err = s.Reserve(t.Context(), reserve(10))
 		require.NoError(t, err)
 		lost := errors.New("connection reset by peer")
@@ -286,6 +287,7 @@ func TestNameLostWhileItIsCreated(t *testing.T) {
 		t.Cleanup(func() { _ = pool.Close() })
 		s, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
+		s.Autocommit()
 		for _, wipe := range []string{"DELETE FROM snowlease_segment", "DROP TABLE snowlease_segment"} {
 			wipes := 0
 			n.after = func(_ int64, text string) error {

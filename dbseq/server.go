@@ -1,17 +1,11 @@
 package dbseq
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
 
-	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -46,87 +40,26 @@ func (c *conn) server(ctx context.Context, again bool) error {
 	return nil
 }
 
-// settle notes where the first connection finds tables. Another one, or a transaction that
-// numbers are taken in, may be elsewhere: after USE or SET search_path of the application, or
-// since somebody created a schema in the search_path. There the namespace seems new, and worker
-// ids that are in use would be lent again.
+// settle notes the schema of the tables, which all later statements name. It may not be that of
+// another connection, after USE or SET search_path of the application, or of a later start, if
+// somebody creates a schema that comes first in the search_path.
 func (c *conn) settle(ctx context.Context) error {
-	if c.dialect.home == "" || c.home.Load() != nil {
+	if c.home.Load() != nil {
 		return nil
 	}
-	found, _, err := one(ctx, c, "home", nil, column[sql.NullString])
-	if err != nil {
-		return err
-	}
-	if !found.Valid {
-		return advised{errors.New("no database is selected: name the database in the DSN, as in user:password@tcp(host:3306)/name")}
-	}
-	if c.own && c.dialect.name == Postgres { // of a pooler, which may share it with another client
-		if n, err := c.number(ctx, "path"); err != nil || n > 0 {
-			return cmp.Or(err, errors.New("another search_path was set on a connection"))
-		}
-	}
-	if err := c.compareHomes(ctx, found.String); err != nil {
-		return err
-	}
-	c.home.CompareAndSwap(nil, &found.String)
-	return nil
-}
-
-// compareHomes looks at two connections at once, of which one is probably new. It ignores
-// errors, since the pool may have no second one to give.
-func (c *conn) compareHomes(ctx context.Context, home string) error {
-	if c.own || c.pool().Stats().MaxOpenConnections == 1 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	first, err := c.pool().Conn(ctx)
-	if err != nil {
-		return nil
-	}
-	defer first.Close()
-	second, err := c.pool().Conn(ctx)
-	if err != nil {
-		return nil
-	}
-	defer second.Close()
-	for _, on := range []runner{first, second} {
-		if found, err := query(ctx, on, c.named("home"), nil, column[sql.NullString]); err == nil && found[0].String != home {
-			return c.movedFrom(home, found[0].String)
-		}
-	}
-	return nil
-}
-
-// noClock returns why a clock was NULL.
-func (c *conn) noClock(ctx context.Context, on runner) error {
-	home := c.home.Load()
-	if home == nil {
-		return errAutocommit
-	}
-	found, err := query(ctx, on, c.named("home"), nil, column[sql.NullString])
-	if err != nil {
-		return err
-	}
-	if found[0].String == *home && c.dialect.name == MySQL {
-		return errAutocommit
-	}
-	return c.movedFrom(*home, found[0].String)
-}
-
-func (c *conn) movedFrom(home, found string) error {
-	do := "use a pool where nothing changes that, or dbseq.Open"
+	own := int64(0)
 	if c.own {
-		do = "give it transactions of its own database only, behind a pooler an account of its own, and the account one search_path, with ALTER ROLE"
+		own = 1
 	}
-	return advised{fmt.Errorf("a connection of the pool is in %s, the first one was in %s: %s", homeName(found), homeName(home), do)}
-}
-
-// homeName returns the database or the schemas of a home, for people.
-func homeName(home string) string {
-	name, _ := hex.DecodeString(home) // what the server has encoded
-	return strconv.Quote(text(printable.Text(strings.Trim(string(name), "{}")), 40))
+	var there int64
+	found, _, err := one(ctx, c, "home", args{"table": c.set.Prefix + c.main, "own": own}, func(schema *sql.NullString) []any { return []any{schema, &there} })
+	if err == nil && !found.Valid {
+		err = advised{errors.New("no database or schema is selected: name the database in the DSN, as in user:password@tcp(host:3306)/name, or a schema that exists in the search_path")}
+	}
+	if err == nil {
+		c.home.Store(&home{found.String, there > 0})
+	}
+	return err
 }
 
 // compares reports whether another incarnation counts as a loss.

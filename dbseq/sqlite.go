@@ -6,12 +6,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/snowlease/snowlease/internal/dsn/sqlitedsn"
 )
@@ -19,6 +17,7 @@ import (
 var sqlite = dialect{
 	name:        SQLite,
 	file:        true,
+	quote:       `"`,
 	clock:       `CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`, // the host's
 	incarnation: `'sqlite'`,                                                          // there is only one file
 	same:        func(i string) string { return "incarnation = " + i },
@@ -34,12 +33,7 @@ var sqlite = dialect{
 		}
 		return sqlitedsn.Absolute(dsn), setup
 	},
-	check: func(ctx context.Context, c *conn) error {
-		if err := c.onePath(ctx, "/proc/self/mountinfo"); err != nil || c.own {
-			return err
-		}
-		return c.oneDatabase(ctx)
-	},
+	check:   func(ctx context.Context, c *conn) error { return c.oneFile(ctx, "/proc/self/mountinfo") },
 	drivers: map[string]string{"sqlite": "modernc.org/sqlite", "sqlite3": "github.com/mattn/go-sqlite3"},
 	misread: func(dsn string) error {
 		if !sqlitedsn.IsPath(dsn) {
@@ -74,15 +68,22 @@ var sqlite = dialect{
 	},
 }
 
-// onePath returns an error if the file of a database in WAL mode can be reached by several
-// paths. SQLite keeps the WAL and its locks beside each path, so processes on two paths do
-// not see each other's changes, and each would lend the same worker ids and numbers.
+// oneFile returns an error if there may be several databases: one in memory for each connection
+// of a pool, or a file in WAL mode that can be reached by several paths. SQLite keeps the WAL and
+// its locks beside each path, so processes on two paths do not see each other's changes, and each
+// would lend the same worker ids and numbers.
 // A file mounted alone into a container also loses its WAL with the container. mounts lists
 // the mount points, as Linux does.
-func (c *conn) onePath(ctx context.Context, mounts string) error {
+func (c *conn) oneFile(ctx context.Context, mounts string) error {
 	file, _, err := one(ctx, c, "file", nil, column[sql.NullString])
-	if err != nil || file.String == "" {
+	if err != nil {
 		return err
+	}
+	if file.String == "" {
+		if c.pool().Stats().MaxOpenConnections == 1 {
+			return nil
+		}
+		return advised{errors.New("each connection of the pool may have its own database in memory: put it in a file, or call SetMaxOpenConns(1) on the pool")}
 	}
 	mode, _, err := one(ctx, c, "journal", nil, column[string])
 	if err != nil || mode != "wal" {
@@ -115,58 +116,6 @@ func mounted(file, mounts string) bool {
 		f := strings.Fields(line)
 		return len(f) > 4 && f[4] == point
 	})
-}
-
-// oneDatabase returns an error if two connections of the caller's pool see two databases
-// in memory. Each would lend the same worker ids and numbers.
-func (c *conn) oneDatabase(ctx context.Context) error {
-	file, _, err := one(ctx, c, "file", nil, column[sql.NullString])
-	if err != nil || file.String != "" || c.pool().Stats().MaxOpenConnections == 1 {
-		return err
-	}
-	conns, err := c.two(ctx)
-	if err != nil {
-		return err
-	}
-	defer conns[0].Close()
-	defer conns[1].Close()
-	// Others probe at the same time, so each call looks for a number of its own.
-	n := args{"n": rand.Int64()}
-	return c.patiently(ctx, func() error {
-		for _, name := range []string{"probe", "mark"} {
-			if _, err := c.execOn(ctx, conns[0], name, n); err != nil {
-				return err
-			}
-		}
-		seen, err := query(ctx, conns[1], c.named("marked"), n, column[int64])
-		if c.tableMissing(err) || err == nil && seen[0] == 0 {
-			err = advised{errors.New("each connection of the pool has its own database in memory: put it in a file, or call SetMaxOpenConns(1) on the pool")}
-		}
-		return err
-	})
-}
-
-// two takes two connections from the pool. It holds one only for a moment while it waits
-// for the other, since others may do the same.
-func (c *conn) two(ctx context.Context) (conns [2]*sql.Conn, err error) {
-	for {
-		if conns[0], err = c.pool().Conn(ctx); err != nil {
-			return conns, err
-		}
-		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-		conns[1], err = c.pool().Conn(short)
-		cancel()
-		if err == nil {
-			return conns, nil
-		}
-		err = errors.Join(err, conns[0].Close())
-		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
-			return conns, err
-		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
-			return conns, err
-		}
-	}
 }
 
 func (x *examination) sqlite(_ context.Context, has map[string]string) {

@@ -31,6 +31,12 @@ type statement struct {
 	names []string // of the parameters, in order
 }
 
+// statements are all of a dialect, for the SQL expressions of the server's clock and incarnation.
+type statements struct {
+	now, incarnation string
+	all              map[string]statement
+}
+
 func (s statement) bind(a args) []any {
 	values := make([]any, len(s.names))
 	for i, name := range s.names {
@@ -60,7 +66,7 @@ func load(d *dialect, prefix, now, incarnation string) map[string]statement {
 	if incarnation == "" {
 		incarnation, same = "''", "1 = 1"
 	}
-	fill := strings.NewReplacer("{now}", now, "{home}", d.home, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
+	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
 	texts := map[string]string{}
 	for _, file := range []string{"sql/lease", "sql/operator", "sql/segment", "sql/" + string(d.name), "schema/" + string(d.name), "schema/segment_" + string(d.name)} {
 		for part := range strings.SplitSeq(read(file+".sql"), ";\n") {

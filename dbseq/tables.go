@@ -2,12 +2,9 @@ package dbseq
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/snowlease/snowlease/lease"
 )
 
 // prepare makes the center ready for k. It identifies the server, refuses one with a
@@ -73,15 +70,15 @@ func (c *conn) grants(t tables) string {
 	return "grant the account " + strings.ReplaceAll(t.rights, "snowlease_", c.set.Prefix)
 }
 
-func (c *conn) hasTable(ctx context.Context, on runner, name string) (bool, error) {
-	n, err := allOn(ctx, c, on, "table", args{"table": c.set.Prefix + name}, func(n *int64) []any { return []any{new(clock), n} })
-	return err == nil && n[0] > 0, err
+func (c *conn) hasTable(ctx context.Context, name string) (bool, error) {
+	n, err := c.number(ctx, "table", args{"schema": c.schemaName(), "table": c.set.Prefix + name})
+	return n > 0, err
 }
 
 // missing returns the name of the first missing table.
 func (c *conn) missing(ctx context.Context, t tables) (string, error) {
 	for _, name := range t.names {
-		if ok, err := c.hasTable(ctx, c.pool(), name); err != nil || !ok {
+		if ok, err := c.hasTable(ctx, name); err != nil || !ok {
 			return name, err
 		}
 	}
@@ -92,8 +89,20 @@ func (c *conn) noTable(t tables, name string) error {
 	return fmt.Errorf("there is no table %s: let a process acquire a worker id first, or run %s by hand", c.set.Prefix+name, c.definition(t))
 }
 
-// create creates the missing tables.
+// create creates the missing tables. If those that were found are gone, it creates them where another
+// start looks for them.
 func (c *conn) create(ctx context.Context, t tables) error {
+	if c.home.Load().there {
+		if ok, err := c.hasTable(ctx, c.main); err != nil {
+			return err
+		} else if !ok {
+			c.home.Store(nil)
+			if err := c.settle(ctx); err != nil {
+				return err
+			}
+			c.use(c.statements.Load().now, c.statements.Load().incarnation)
+		}
+	}
 	for _, name := range t.names {
 		if err := c.createTable(ctx, t, name); err != nil {
 			return err
@@ -105,19 +114,19 @@ func (c *conn) create(ctx context.Context, t tables) error {
 // createTable creates a table unless it exists.
 func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 	for i := 1; ; i++ {
-		if ok, err := c.hasTable(ctx, c.pool(), name); err != nil || ok {
+		if ok, err := c.hasTable(ctx, name); err != nil || ok {
 			return err
 		}
 		if !c.set.Migrate {
 			return advised{c.noTable(t, name)}
 		}
-		failure := c.createOn(ctx, name)
-		if failure == nil || errors.Is(failure, lease.ErrSetup) {
-			return failure
+		_, failure := c.pool().ExecContext(ctx, c.named("create "+name).text)
+		if failure == nil {
+			return nil
 		}
 		// Another process may have been first. Each engine reports that differently, so
 		// look for the table.
-		if ok, err := c.hasTable(ctx, c.pool(), name); err == nil && ok {
+		if ok, err := c.hasTable(ctx, name); err == nil && ok {
 			return nil
 		}
 		if i == patience || !c.transient(failure) {
@@ -127,38 +136,4 @@ func (c *conn) createTable(ctx context.Context, t tables, name string) error {
 			return err
 		}
 	}
-}
-
-// createOn creates a table on a connection. In a shared pool, that is one on which the table
-// was looked for, since others may have been moved.
-func (c *conn) createOn(ctx context.Context, name string) (err error) {
-	if c.own {
-		_, err := c.pool().ExecContext(ctx, c.creation(name))
-		return err
-	}
-	on, err := c.pool().Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer on.Close()
-	if ok, err := c.hasTable(ctx, on, name); err != nil || ok {
-		return err
-	}
-	_, err = on.ExecContext(ctx, c.creation(name))
-	return err
-}
-
-// creation returns the statement that creates a table. A pool of the application may set a
-// search_path for a reason, but keeps that of its first connection. A pooler may move a
-// connection between two statements.
-func (c *conn) creation(name string) string {
-	text := c.named("create " + name).text
-	if c.dialect.guard == nil {
-		return text
-	}
-	moved := ""
-	if home := c.home.Load(); home != nil && !c.own {
-		moved = c.dialect.home + " <> '" + *home + "'"
-	}
-	return c.dialect.guard(text, moved)
 }

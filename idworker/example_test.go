@@ -67,11 +67,12 @@ func Example() {
 // A program without fx opens a worker and closes it itself.
 func ExampleOpen() {
 	ctx := context.Background()
-	db, err := gorm.Open(sqlite.Open("file:example?mode=memory&cache=shared"), &gorm.Config{})
+	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{})
 	if err != nil {
 		panic(err)
 	}
 	if pool, err := db.DB(); err == nil {
+		pool.SetMaxOpenConns(1) // each connection would have a database of its own
 		defer pool.Close()
 	}
 	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, idworker.WithDB(db))

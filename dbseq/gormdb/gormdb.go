@@ -8,8 +8,9 @@
 // replica, transaction or busy pool of the application interferes with renewals. If gorm
 // was opened on a connection instead of a DSN, or on an in-memory database, the center
 // shares the application's pool and says so in Warnings: renewals then wait while all its
-// connections are busy, and nothing may move a connection to another database or to other
-// schemas, which may go unnoticed at the start: see dbseq.New, which takes another pool.
+// connections are busy, and nothing may move a connection to another database or schema before
+// the first call: see dbseq.New, which takes another pool. A pool in memory needs
+// SetMaxOpenConns(1).
 //
 // Tx gives the numbers of package series the transaction of a *gorm.DB.
 package gormdb

@@ -1,11 +1,8 @@
 -- The statements of a center, for all engines: :name is a parameter, REPLY(x) is x, which the
 -- reply has, and what an engine writes otherwise stands in its own file, or in the field write of
--- its dialect.
+-- its dialect. The names of tables are qualified with their schema when the statements are loaded.
 --
--- {now} is the server's clock in Unix milliseconds, read once per statement. On MySQL and
--- MariaDB it is NULL if autocommit is off, and in a shared pool if the connection shows another
--- database or other schemas than the first one. That makes every condition on it false, so each
--- statement on the tables has one, or selects it.
+-- {now} is the server's clock in Unix milliseconds, read once per statement.
 -- {incarnation} is the server that runs the statement.
 -- {same} is true if that is the server on record.
 --
@@ -37,7 +34,7 @@ SELECT {now}, COALESCE({incarnation}, ''),
   LEFT JOIN snowlease_slot AS h ON h.ns = :ns AND h.slot = s.held;
 
 -- name: ticket
-INSERT INTO snowlease_ticket (ns, owner) VALUES (CASE WHEN {now} > 0 THEN :ns END, :owner)
+INSERT INTO snowlease_ticket (ns, owner) VALUES (:ns, :owner)
 RETURNING id;
 
 -- name: free
@@ -61,7 +58,7 @@ UPDATE snowlease_slot
 
 -- name: forget
 DELETE FROM snowlease_ticket
- WHERE id IN (SELECT id FROM snowlease_ticket WHERE ns = :ns AND (id = :ticket OR id < :old) AND {now} > 0 ORDER BY id DESC LIMIT 1000);
+ WHERE id IN (SELECT id FROM snowlease_ticket WHERE ns = :ns AND (id = :ticket OR id < :old) ORDER BY id DESC LIMIT 1000);
 
 -- name: renew
 -- Extends a range that lies above everything that may have been forgotten. It reads two
@@ -77,7 +74,7 @@ RETURNING seen_ms;
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = {now} - 1, hwm_ms = :used
- WHERE ns = :ns AND slot = :slot AND owner = :owner AND token = :token AND {now} > 0
+ WHERE ns = :ns AND slot = :slot AND owner = :owner AND token = :token
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same});
 
 -- name: lost
@@ -103,7 +100,7 @@ RETURNING {now};
 INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
 SELECT :ns, numbers.n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN :hold > 0 THEN {now} + :hold ELSE 0 END
   FROM ({numbers}) AS numbers
- WHERE numbers.n < :pool AND {now} > 0 AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin)
+ WHERE numbers.n < :pool AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin)
  ORDER BY numbers.n
 ON CONFLICT DO NOTHING;
 

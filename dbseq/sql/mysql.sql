@@ -1,19 +1,19 @@
 -- What MySQL and MariaDB have of their own, in the format of lease.sql.
 
 -- name: table
-SELECT {now}, COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = :table;
+SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = :schema AND table_name = :table;
 
 -- name: home
-SELECT {home};
+SELECT DATABASE(), 0;
 
 -- name: forget
 -- A subquery may not read the table.
-DELETE FROM snowlease_ticket WHERE ns = :ns AND (id = :ticket OR id < :old) AND {now} > 0 ORDER BY id DESC LIMIT 1000;
+DELETE FROM snowlease_ticket WHERE ns = :ns AND (id = :ticket OR id < :old) ORDER BY id DESC LIMIT 1000;
 
 -- name: settings
 -- Tells MySQL and MariaDB apart, and has the settings that leases depend on.
 SHOW VARIABLES
- WHERE Variable_name IN ('server_uuid', 'autocommit', 'completion_type', 'binlog_format', 'read_only', 'super_read_only', 'innodb_read_only',
+ WHERE Variable_name IN ('server_uuid', 'binlog_format', 'read_only', 'super_read_only', 'innodb_read_only',
                          'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'log_bin', 'sync_binlog', 'transaction_isolation', 'tx_isolation',
                          'wsrep_on', 'wsrep_provider_options', 'group_replication_single_primary_mode', 'group_replication_consistency')
     OR Variable_name LIKE 'rpl_semi_sync_%';
@@ -30,10 +30,10 @@ SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sync_source_status', 'Rpl_s
 
 -- name: maycreate
 SELECT (SELECT COUNT(*) FROM information_schema.user_privileges WHERE privilege_type = 'CREATE')
-     + (SELECT COUNT(*) FROM information_schema.schema_privileges WHERE privilege_type = 'CREATE' AND DATABASE() LIKE table_schema);
+     + (SELECT COUNT(*) FROM information_schema.schema_privileges WHERE privilege_type = 'CREATE' AND :schema LIKE table_schema);
 
 -- name: engine
-SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = :table AND engine <> 'InnoDB';
+SELECT engine FROM information_schema.tables WHERE table_schema = :schema AND table_name = :table AND engine <> 'InnoDB';
 
 -- name: cipher
 -- SHOW is what any account may read on MySQL and MariaDB.

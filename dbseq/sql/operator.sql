@@ -1,32 +1,32 @@
 -- The statements of lease.Operator, in the format of lease.sql.
 
 -- name: namespaces
-SELECT {now}, ns FROM snowlease_meta ORDER BY ns LIMIT 20;
+SELECT ns FROM snowlease_meta ORDER BY ns LIMIT 20;
 
 -- name: record
 SELECT {now}, pin, incarnation, former, quarantine_ms, reason FROM snowlease_meta WHERE ns = :ns;
 
 -- name: quarantine
-UPDATE snowlease_meta SET reason = :reason, quarantine_ms = GREATEST(quarantine_ms, {now} + :hold) WHERE ns = :ns AND pin = :pin AND {now} > 0;
+UPDATE snowlease_meta SET reason = :reason, quarantine_ms = GREATEST(quarantine_ms, {now} + :hold) WHERE ns = :ns AND pin = :pin;
 
 -- name: revoke
 -- The mark stays.
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = LEAST(expires_ms, {now} - 1)
- WHERE ns = :ns AND slot = :slot AND token = :token AND owner <> '' AND {now} > 0;
+ WHERE ns = :ns AND slot = :slot AND token = :token AND owner <> '';
 
 -- name: repin
-UPDATE snowlease_meta SET quarantine_ms = CASE WHEN quarantine_ms > 0 THEN quarantine_ms + :more ELSE 0 END, pin = :newpin WHERE ns = :ns AND pin = :pin AND {now} > 0;
+UPDATE snowlease_meta SET quarantine_ms = CASE WHEN quarantine_ms > 0 THEN quarantine_ms + :more ELSE 0 END, pin = :newpin WHERE ns = :ns AND pin = :pin;
 
 -- name: reopenslots
 -- Counts the slots that were never lent, and defeats claims that have read them.
 UPDATE snowlease_slot SET ver = ver + 1
- WHERE ns = :ns AND slot >= 0 AND slot < :oldpool AND owner = '' AND since_ms = 0 AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0 AND {now} > 0;
+ WHERE ns = :ns AND slot >= 0 AND slot < :oldpool AND owner = '' AND since_ms = 0 AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0;
 
 -- name: reopen
 UPDATE snowlease_meta SET pin = :pin
  WHERE ns = :ns AND pin = :oldpin AND quarantine_ms = 0 AND {same} AND {now} BETWEEN :lo AND :hi;
 
 -- name: reopendrop
-DELETE FROM snowlease_slot WHERE ns = :ns AND slot >= :pool AND {now} > 0;
+DELETE FROM snowlease_slot WHERE ns = :ns AND slot >= :pool;

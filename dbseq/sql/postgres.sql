@@ -1,14 +1,16 @@
 -- What PostgreSQL has of its own, in the format of lease.sql.
 
 -- name: table
-SELECT {now}, CASE WHEN to_regclass(:table) IS NULL THEN 0 ELSE 1 END;
+SELECT COUNT(*) FROM pg_tables WHERE schemaname::text = :schema AND tablename::text = :table;
 
 -- name: home
-SELECT {home};
-
--- name: path
--- Whether search_path was set since the session began.
-SELECT COUNT(*) FROM pg_settings WHERE name = 'search_path' AND setting <> reset_val;
+-- The schema of a table, or else the one that it would be created in, and whether it exists. If own
+-- is 1, a search_path that was set since the session began does not count: a pooler may have given
+-- the session to another client in between.
+WITH path AS (SELECT set_config('search_path', CASE WHEN :own = 1 THEN reset_val ELSE setting END, true) FROM pg_settings WHERE name = 'search_path')
+SELECT COALESCE((SELECT nspname FROM pg_namespace JOIN pg_class ON relnamespace = pg_namespace.oid WHERE pg_class.oid = to_regclass(:table)::oid), current_schema())::text,
+       CASE WHEN to_regclass(:table) IS NULL THEN 0 ELSE 1 END
+  FROM path;
 
 -- name: settings
 SELECT name, setting
@@ -21,10 +23,10 @@ SELECT 'pg_is_in_recovery', pg_is_in_recovery()::text;
 SELECT COUNT(*) FROM pg_stat_replication;
 
 -- name: maycreate
-SELECT CASE WHEN has_schema_privilege(current_schema()::text, 'CREATE') THEN 1 ELSE 0 END;
+SELECT CASE WHEN has_schema_privilege(:schema, 'CREATE') THEN 1 ELSE 0 END;
 
 -- name: engine
-SELECT 'UNLOGGED' FROM pg_class WHERE oid = to_regclass(:table)::oid AND relpersistence <> 'p';
+SELECT 'UNLOGGED' FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid WHERE nspname::text = :schema AND relname::text = :table AND relpersistence <> 'p';
 
 -- name: cipher
 SELECT 'cipher', COALESCE((SELECT cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl), '');
@@ -36,7 +38,7 @@ SELECT COALESCE(host(inet_client_addr()), 'localhost');
 -- Who else may create in the schema of the tables, but for the owner of the database.
 SELECT CASE WHEN grantee = '0'::oid THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)::text) END
   FROM pg_namespace, LATERAL aclexplode(COALESCE(nspacl, acldefault('n'::"char", nspowner)))
- WHERE nspname = current_schema() AND privilege_type = 'CREATE'
+ WHERE nspname::text = :schema AND privilege_type = 'CREATE'
    AND NOT EXISTS (SELECT 1 FROM pg_roles WHERE pg_roles.oid = grantee AND (rolsuper OR rolname = current_user OR rolname = 'pg_database_owner'))
    AND NOT EXISTS (SELECT 1 FROM pg_database WHERE datname = current_database() AND datdba = grantee)
  ORDER BY grantee;
@@ -46,6 +48,6 @@ SELECT CASE WHEN grantee = '0'::oid THEN 'PUBLIC' ELSE quote_ident(pg_get_userby
 SELECT CASE WHEN grantee = '0'::oid THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)::text) END
   FROM pg_database, LATERAL aclexplode(COALESCE(datacl, acldefault('d'::"char", datdba)))
  WHERE datname = current_database() AND privilege_type = 'CREATE' AND grantee <> datdba
-   AND current_setting('search_path') LIKE '%$user%' AND current_schema() <> current_user
+   AND current_setting('search_path') LIKE '%$user%' AND :schema <> current_user::text
    AND NOT EXISTS (SELECT 1 FROM pg_roles WHERE pg_roles.oid = grantee AND (rolsuper OR rolname = current_user))
  ORDER BY grantee;

@@ -16,10 +16,10 @@ AND EXISTS (SELECT 1 FROM (SELECT MAX(max_id) AS given FROM snowlease_segment WH
 SELECT {now}, max_id FROM snowlease_segment WHERE name = :name;
 
 -- name: names
-SELECT {now}, name, max_id FROM snowlease_segment
+SELECT name, max_id FROM snowlease_segment
  WHERE name >= :name AND name < :below ORDER BY name LIMIT 1000;
 
 -- name: add
 INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms)
-SELECT :name, :start, :start - 1, {now} FROM (SELECT 1 AS one) AS one WHERE {now} > 0
+VALUES (:name, :start, :start - 1, {now})
 ON CONFLICT DO NOTHING;

@@ -1,7 +1,10 @@
 -- What SQLite has of its own, in the format of lease.sql.
 
 -- name: table
-SELECT {now}, COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = :table;
+SELECT COUNT(*) FROM main.sqlite_master WHERE type = 'table' AND name = :table;
+
+-- name: home
+SELECT 'main', 0;
 
 -- name: file
 -- The file of the database, empty if it is in memory.
@@ -9,15 +12,6 @@ SELECT file FROM pragma_database_list WHERE name = 'main';
 
 -- name: journal
 PRAGMA journal_mode;
-
--- name: probe
-CREATE TABLE IF NOT EXISTS snowlease_probe (n INTEGER);
-
--- name: mark
-INSERT INTO snowlease_probe (n) VALUES (:n);
-
--- name: marked
-SELECT COUNT(*) FROM snowlease_probe WHERE n = :n;
 
 -- name: settings
 SELECT 'file', COALESCE(file, '') FROM pragma_database_list WHERE name = 'main'

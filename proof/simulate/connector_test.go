@@ -107,6 +107,9 @@ func (c *conn) timed(text string) string {
 	if c.connector.rewrite != nil {
 		text = c.connector.rewrite(text)
 	}
+	if strings.HasPrefix(text, "SELECT file FROM pragma_database_list") {
+		return "SELECT '/sim'" // in memory, but one database for all connections
+	}
 	days := float64(c.connector.now().UnixMilli())/86_400_000 + 2_440_587.5
 	return strings.ReplaceAll(text, "julianday('now')", strconv.FormatFloat(days, 'f', -1, 64))
 }
