@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
@@ -107,7 +108,7 @@ func TestStartFailsAtOnce(t *testing.T) {
 			{a.as("snowlease", "snowlease", "missing"), "create the database, or correct its name in the DSN"},
 		} {
 			// A start that tries again would do so for an hour.
-			_, err := keeper.Open(t.Context(), keeper.Config{Center: a.open(c.dsn), Namespace: "orders", Wait: time.Hour})
+			_, err := snowlease.Open(t.Context(), a.open(c.dsn), snowlease.Config{Namespace: "orders", Wait: time.Hour})
 			require.ErrorIs(t, err, lease.ErrSetup)
 			require.ErrorContains(t, err, c.want)
 			require.NotContains(t, err.Error(), "geheim")

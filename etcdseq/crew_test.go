@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -29,6 +30,11 @@ func request() lease.Request {
 	r := keeper.NewRequest("crew", layout)
 	r.Owner, r.TTL, r.MaxTTL, r.Skew = lease.NewOwner(), ttl, ttl, skew
 	return r
+}
+
+// config asks for what request does.
+func config(wait time.Duration) snowlease.Config {
+	return snowlease.Config{Namespace: "crew", Layout: layout, TTL: ttl, MaxTTL: ttl, Skew: skew, Wait: wait}
 }
 
 // A crew is members that issue ids, and end and begin anew. It checks that the ids are
@@ -94,7 +100,7 @@ func (c *crew) serve(ctx context.Context, many int, center lease.Center) {
 // live is the life of a member, which ends well or in a crash.
 func (c *crew) live(ctx context.Context, center lease.Center) {
 	m := &member{Center: center, crew: c, number: uint32(c.members.Add(1))}
-	k, err := keeper.Open(ctx, keeper.Config{Center: m, Request: request(), Wait: 5 * time.Second})
+	k, err := snowlease.Open(ctx, m, config(5*time.Second))
 	if err != nil {
 		return
 	}

@@ -18,12 +18,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/test/limit"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/etcdseq"
-	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
@@ -62,12 +62,13 @@ func serve(file string) error {
 	if err != nil {
 		return err
 	}
-	req := request()
-	req.Holder = fmt.Sprint(os.Getpid())
-	if req.Last, err = strconv.ParseInt(os.Getenv(envLast), 10, 64); err != nil {
+	last, err := strconv.ParseInt(os.Getenv(envLast), 10, 64)
+	if err != nil {
 		return err
 	}
-	k, err := keeper.Open(ctx, keeper.Config{Center: center, Request: req, Wait: 2 * time.Minute})
+	cfg := config(2 * time.Minute)
+	cfg.Holder, cfg.Workers.Count = fmt.Sprint(os.Getpid()), last+1
+	k, err := snowlease.Open(ctx, center, cfg)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil

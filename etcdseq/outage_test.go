@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/etcdseq"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -110,8 +111,8 @@ func TestOutage(t *testing.T) {
 					if i == 0 {
 						require.NoError(t, center.Extras().Init(ctx, req))
 					}
-					open := func() (*keeper.Keeper, error) {
-						return keeper.Open(ctx, keeper.Config{Center: asked{center, o}, Request: req, Wait: time.Hour})
+					open := func() (*snowlease.Worker, error) {
+						return snowlease.Open(ctx, asked{center, o}, snowlease.Config{Namespace: name, Layout: layout, Wait: time.Hour})
 					}
 					if i >= 32 { // there is no worker id left
 						wait.Go(func() { _, _ = open(); _ = client.Close() })

@@ -13,8 +13,8 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// A process borrows a worker id, renews it and gives it back. In an application a keeper
-// does this: see keeper.Open.
+// A process borrows a worker id, renews it and gives it back. In an application a worker
+// does this: see snowlease.Open.
 func Example() {
 	server := miniredis.NewMiniRedis()
 	if err := server.Start(); err != nil {

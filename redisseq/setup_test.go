@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
@@ -50,12 +51,12 @@ func TestStartFailsAtOnce(t *testing.T) {
 		center, err := redisseq.New(client)
 		require.NoError(t, err)
 		// A start that tries again would do so for an hour.
-		_, err = keeper.Open(t.Context(), keeper.Config{Center: center, Namespace: "orders", Wait: time.Hour})
+		_, err = snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", Wait: time.Hour})
 		require.ErrorIs(t, err, lease.ErrSetup, name)
 		require.ErrorContains(t, err, c.want, name)
 		require.NotContains(t, err.Error(), "geheim", name)
 		require.NoError(t, client.Close())
-		_, err = keeper.Open(t.Context(), keeper.Config{Center: center, Namespace: "orders", Wait: time.Hour})
+		_, err = snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", Wait: time.Hour})
 		require.ErrorIs(t, err, redis.ErrClosed, name)
 		require.ErrorIs(t, err, lease.ErrSetup, name)
 		require.ErrorContains(t, err, "close it after the last one")

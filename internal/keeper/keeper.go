@@ -6,7 +6,6 @@ package keeper
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -22,21 +21,16 @@ type Schedule interface {
 	Next(t time.Time) time.Time
 }
 
-// Config configures a Keeper. Center is required, and Namespace or Request. A zero field
-// means its default.
+// Config configures a Keeper. Center, Generator and Request are required. A zero field of the
+// others means its default.
 type Config struct {
 	// Center lends the worker ids. The caller closes it after Stop.
 	Center lease.Center
-	// Namespace names the service whose replicas share one pool of worker ids: 1 to 64
-	// characters of A-Z a-z 0-9 . _ - . Set either Namespace or Request.
-	Namespace string
-	// Layout is the layout of the ids. Set either Layout or Generator.
-	Layout snowflake.Layout
 	// Generator issues the ids. The Keeper owns it: do not call its Adopt, Extend, Drop or
-	// Stop, and give it to one Keeper only. Default: a new one of Layout.
+	// Stop, and give it to one Keeper only.
 	Generator *generator.Generator
-	// Request says what to borrow. The Keeper sets Owner, Local and Ahead. Default:
-	// NewRequest(Namespace, Layout), held by DefaultHolder.
+	// Request says what to borrow, for the layout of Generator. The Keeper sets Owner, Local
+	// and Ahead.
 	Request lease.Request
 	// Schedule adds renewals to those that the lease needs, which come every third of
 	// TTL. Each time of Schedule gets one renewal, a constant time earlier: what Jitter
@@ -87,7 +81,7 @@ const (
 	Idle        State = "idle"        // not started
 	Borrowing   State = "borrowing"   // requests a worker id, at the start or after a loss
 	Quarantined State = "quarantined" // requests one, but the center may have forgotten grants and lends none yet
-	Holding     State = "holding"     // has a worker id; without ids if its lease has expired: see Keeper.Err
+	Holding     State = "holding"     // has a worker id; without ids if its lease has expired: see Generator.Err
 	Stopped     State = "stopped"     // gave the worker id back
 )
 
@@ -105,10 +99,9 @@ type Status struct {
 	FailingSince time.Time
 }
 
-// A Keeper borrows a worker id for a generator, renews it and gives it back. Its own methods
-// issue the generator's ids, so it is a snowflake.Source. It runs one goroutine between
-// Start and Stop. All methods are safe for concurrent use. The zero Keeper is not usable: call
-// New or Open.
+// A Keeper borrows a worker id for a generator, renews it and gives it back. It runs one
+// goroutine between Start and Stop. All methods are safe for concurrent use. The zero Keeper is
+// not usable: call New.
 //
 // The loss of a lease does not stop ids at once: the generator may use up its range
 // while the Keeper borrows another worker id.
@@ -143,30 +136,11 @@ type Keeper struct {
 	began time.Time // the attempt
 }
 
-// New returns a Keeper that has not started. The error contains all faults of cfg.
+// New returns a Keeper that has not started. Errors: those of Request.Validate.
 func New(cfg Config) (*Keeper, error) {
-	cfg, errs := cfg.withDefaults()
-	if cfg.Wait < 0 {
-		errs = append(errs, fmt.Errorf("lease: keeper: Wait %v is negative", cfg.Wait))
-	}
 	req := cfg.Request
 	req.Owner, req.Ahead = lease.NewOwner(), 0
 	if err := req.Validate(); err != nil {
-		errs = append(errs, err)
-	}
-	if g := cfg.Generator; g != nil {
-		l := g.Layout()
-		if req.Layout != l.String() {
-			errs = append(errs, fmt.Errorf("lease: keeper: the request's layout %q is not the generator's %q", req.Layout, l))
-		}
-		if req.Pool > l.Workers() {
-			errs = append(errs, fmt.Errorf("lease: keeper: the pool of %d is more than the layout's %d workers", req.Pool, l.Workers()))
-		}
-		if req.TTL < 10*l.TimeUnit {
-			errs = append(errs, fmt.Errorf("lease: keeper: TTL %v is less than 10 time units (%v) of the layout", req.TTL, 10*l.TimeUnit))
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	cfg.Request.Ahead = 0

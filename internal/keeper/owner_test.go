@@ -199,7 +199,7 @@ func TestCenterPanics(t *testing.T) {
 		require.PanicsWithValue(t, "boom", func() { _ = r.keeper.Reset(t.Context()) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := r.keeper.NextIDWait(ctx)
+		_, err := r.gen.NextIDWait(ctx)
 		require.NoError(t, err, "it goes on borrowing")
 		require.NoError(t, r.keeper.Reset(t.Context()))
 		r.next()

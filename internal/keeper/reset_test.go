@@ -178,7 +178,7 @@ func (leisurely) Write(b []byte) (int, error) {
 func (r *rig) waiter() (worker chan int64) {
 	worker = make(chan int64, 1)
 	go func() {
-		id, err := r.keeper.NextIDWait(context.Background())
+		id, err := r.gen.NextIDWait(context.Background())
 		if err != nil {
 			r.Error(err)
 		}
@@ -463,8 +463,7 @@ func TestStopAfterAResetThatFailed(t *testing.T) {
 // Without an error of the center, a Keeper says what it does.
 func TestExplain(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		_, err := r.keeper.NextID()
-		require.EqualError(t, err, generator.ErrNotStarted.Error())
+		require.EqualError(t, r.keeper.Explain(r.gen.Err()), generator.ErrNotStarted.Error())
 		r.start()
 		r.freeze(false, "acquire")
 		done := make(chan error)
@@ -479,5 +478,20 @@ func TestExplain(t *testing.T) {
 		require.ErrorIs(t, <-done, context.DeadlineExceeded)
 		require.ErrorIs(t, r.keeper.Explain(err), context.DeadlineExceeded, "the last error of the center")
 		require.NoError(t, r.keeper.Explain(nil))
+	})
+}
+
+// Without a lease, the errors of ids name the cause.
+func TestErrorsOfIdsNameTheCause(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		require.ErrorIs(t, r.keeper.Explain(r.gen.Err()), generator.ErrNotStarted)
+		r.start()
+		require.NoError(t, r.keeper.Explain(r.gen.Err()))
+		defer r.down()()
+		time.Sleep(time.Minute)
+		require.Equal(t, keeper.Holding, r.keeper.Status().State)
+		err := r.keeper.Explain(r.gen.Err())
+		require.ErrorIs(t, err, generator.ErrLeaseExpired)
+		require.Regexp(t, `^lease: last renewed 2026-11-20T12:00:\d\d(\.\d+)?Z, renewals have failed since 2026-11-20T12:00:\d\d(\.\d+)?Z: .*connection refused: snowflake: lease expired: its range is used up and not renewed yet`, err.Error())
 	})
 }
