@@ -104,5 +104,5 @@ func TestDoctorFindsDamagedSlots(t *testing.T) {
 	sqlDo(t, "sqlite", strings.TrimPrefix(store, "sqlite:"), "UPDATE snowlease_slot SET expires_ms = -1")
 	code, all := examine(t, store, "--namespace=orders")
 	require.Equal(t, exitNo, code)
-	requireFinding(t, all, lease.LevelFault, "workers", "expires_ms of worker id 0 is -1")
+	requireFinding(t, all, lease.LevelFault, "workers", "expires of worker id 0 is -1")
 }
