@@ -34,7 +34,5 @@ var onParts = list{title: "parts", pkg: "internal/casengine", killers: "Test", m
 
 // onRecord is what keeps a namespace in one record.
 var onRecord = list{title: "one record", pkg: "casstore", killers: "Test", mutants: []mutant{
-	{"a record beyond the pool is read", partsGo, `if m.Pin != "" && slots > m.Slots {`, `if false {`, "WhatCannotBe"},
-	{"a record of any length is read", partsGo, `if len(text) > maxPart {`, `if false {`, "WhatCannotBe"},
 	{"a borrow on another server counts", "internal/casengine/center.go", `incarnation != before.incarnation {`, `incarnation == "none" {`, "BorrowAcrossAFailover"},
 }}

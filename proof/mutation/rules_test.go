@@ -102,6 +102,8 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 // onLimits are the limits of the rules, to the millisecond.
 var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants: []mutant{
 	{"numbers are taken as they are read", "internal/rules/check.go", `return damaged("%s is %d, not 0 to %d", what, n, limit-1)`, `return nil`, "TestNumbersOfRecords"},
+	{"a record beyond the pool is read", partsGo, `if m.Pin != "" && slots > m.Slots {`, `if false {`, "TestDamaged"},
+	{"a record of a worker id is taken as it is read", partsGo, `return s, s.Check(worker)`, `return s, nil`, "TestDamaged"},
 	{"a mark is taken as it is read", "internal/rules/check.go", `s.Expires, s.Mark} {`, `s.Expires} {`, "TestNumbersOfRecords"},
 	{"the loss of a lease is not seen", "internal/rules/loss.go", `bool { return s.HasLease }`, `bool { return true }`, "TestReasons"},
 	{"free in the last millisecond of its lease", "internal/rules/rules.go", `s.Expires < now && s.Mark < now+lead`, `s.Expires <= now && s.Mark < now+lead`, "TestBoundaries"},
