@@ -44,7 +44,10 @@ func TestDialects(t *testing.T) {
 				}
 			}
 			for _, incarnation := range []string{"", "'x'"} {
-				q := load(d, "home.pre_", d.clock, incarnation)
+				q := map[string]statement{}
+				for name, part := range d.parts() {
+					q[name] = d.statement(part, d.filled("home.pre_", d.clock, incarnation).fill)
+				}
 				for _, name := range needed {
 					require.NotEmpty(t, q[name].text, "no statement is called %s", name)
 				}
@@ -54,6 +57,27 @@ func TestDialects(t *testing.T) {
 					for _, left := range []string{"snowlease_", "{", "--", ";"} {
 						require.NotContains(t, s.text, left, name)
 					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkOpen shows what the statements cost an Open, and the first calls: a process uses about
+// fifteen of them.
+func BenchmarkOpen(b *testing.B) {
+	for name, d := range dialects {
+		b.Run(string(name), func(b *testing.B) {
+			for b.Loop() {
+				c := &conn{}
+				if err := c.speak(name); err != nil {
+					b.Fatal(err)
+				}
+				c.use(d.clock, "'x'")
+				for _, used := range []string{
+					"home", "table", "clock", "incarnation", "look", "ticket", "free", "lend", "forget", "renew", "release", "lost", "open", "fill", "create slot",
+				} {
+					c.named(used)
 				}
 			}
 		})

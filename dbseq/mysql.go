@@ -22,11 +22,11 @@ var mysql = dialect{
 	numbers: hexadecimal(),
 	gaps:    true,
 	write: func(text string) string {
-		text = strings.ReplaceAll(text, "REPLY(", "LAST_INSERT_ID(")
-		if whole, ok := strings.CutSuffix(returning.ReplaceAllString(text, ""), "\nON CONFLICT DO NOTHING"); ok {
+		text, _, _ = strings.Cut(strings.ReplaceAll(text, "REPLY(", "LAST_INSERT_ID("), "\nRETURNING ")
+		if whole, ok := strings.CutSuffix(text, "\nON CONFLICT DO NOTHING"); ok {
 			return strings.Replace(whole, "INSERT INTO", "INSERT IGNORE INTO", 1)
 		}
-		return returning.ReplaceAllString(text, "")
+		return text
 	},
 	session: func(dsn string, _ driver.Driver) (set, setup string) {
 		// Each renewal would spend most of its time on reading the start of a MariaDB. It
@@ -61,10 +61,7 @@ var mysql = dialect{
 	},
 }
 
-var (
-	returning = regexp.MustCompile(`\nRETURNING .*$`)
-	mysqlName = regexp.MustCompile(`^(?:.*@)?(?:tcp|unix)?\(([\w.:\[\]/-]+)\)/([\w$-]*)(?:\?[^@]*)?$`)
-)
+var mysqlName = regexp.MustCompile(`^(?:.*@)?(?:tcp|unix)?\(([\w.:\[\]/-]+)\)/([\w$-]*)(?:\?[^@]*)?$`)
 
 // The incarnation of a server: host name and port tell it from its clone, which has the same
 // server_uuid. The start time is the time at which the statement began, less the uptime: whole

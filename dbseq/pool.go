@@ -32,6 +32,7 @@ type conn struct {
 
 	main       string               // the table whose schema is that of all
 	home       atomic.Pointer[home] // nil until the first call
+	parts      map[string]string    // the statements of the dialect
 	statements atomic.Pointer[statements]
 	known      atomic.Bool // statements fit the server
 }
@@ -180,13 +181,14 @@ func (c *conn) speak(name Dialect) error {
 		last := len(all) - 1
 		return fmt.Errorf("dbseq: the dialect %q is not supported: use %s or %s", name, strings.Join(all[:last], ", "), all[last])
 	}
+	c.parts = c.dialect.parts()
 	c.use(c.dialect.clock, unknown)
 	return nil
 }
 
-// use loads the statements with the SQL expressions of the server's clock and incarnation.
+// use fills the statements with the SQL expressions of the server's clock and incarnation.
 func (c *conn) use(now, incarnation string) {
-	c.statements.Store(&statements{now, incarnation, load(c.dialect, c.qualified(), now, incarnation)})
+	c.statements.Store(c.dialect.filled(c.qualified(), now, incarnation))
 	c.known.Store(incarnation != unknown)
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/snowlease/snowlease/internal/dsn"
@@ -29,7 +29,7 @@ var postgres = dialect{
 	same:      func(i string) string { return "incarnation = " + i },
 	numbers:   `SELECT generate_series(0::bigint, :pool - 1) AS n`,
 	write:     func(text string) string { return strings.ReplaceAll(text, "REPLY(", "(") },
-	parameter: func(n int, name string) string { return fmt.Sprintf("$%d::%s", n, typeOf(name)) },
+	parameter: func(n int, name string) string { return "$" + strconv.Itoa(n) + "::" + typeOf(name) },
 	returning: true,
 	session:   func(dsn string, d driver.Driver) (set, setup string) { return postgresDSN(dsn, d), "" },
 	drivers: map[string]string{

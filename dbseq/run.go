@@ -21,11 +21,19 @@ type runner interface {
 
 // named returns the statement of that name.
 func (c *conn) named(name string) statement {
-	s, ok := c.statements.Load().all[name]
+	s := c.statements.Load()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, ok := s.all[name]
 	if !ok {
-		panic("dbseq: no statement of " + string(c.dialect.name) + " is called " + name) // a bug in this package
+		part, known := c.parts[name]
+		if !known {
+			panic("dbseq: no statement of " + string(c.dialect.name) + " is called " + name) // a bug in this package
+		}
+		found = c.dialect.statement(part, s.fill)
+		s.all[name] = found
 	}
-	return s
+	return found
 }
 
 // once runs f in a transaction if a statement on the pool may not be committed otherwise.

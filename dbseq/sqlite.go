@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/snowlease/snowlease/internal/dsn/sqlitedsn"
@@ -22,11 +23,9 @@ var sqlite = dialect{
 	incarnation: `'sqlite'`,                                                          // there is only one file
 	same:        func(i string) string { return "incarnation = " + i },
 	numbers:     `WITH RECURSIVE up (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM up WHERE n + 1 < :pool) SELECT n FROM up`,
-	write: func(text string) string {
-		return strings.NewReplacer("REPLY(", "(", "GREATEST(", "MAX(", "LEAST(", "MIN(").Replace(text)
-	},
-	parameter: func(n int, _ string) string { return fmt.Sprintf("?%d", n) },
-	returning: true,
+	write:       strings.NewReplacer("REPLY(", "(", "GREATEST(", "MAX(", "LEAST(", "MIN(").Replace,
+	parameter:   func(n int, _ string) string { return "?" + strconv.Itoa(n) },
+	returning:   true,
 	session: func(dsn string, _ driver.Driver) (set, setup string) {
 		if !strings.Contains(dsn, "busy_timeout") {
 			setup = "PRAGMA busy_timeout = 5000"

@@ -1,11 +1,10 @@
 package dbseq
 
 import (
-	"cmp"
 	"embed"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed schema/*.sql sql/*.sql
@@ -31,9 +30,12 @@ type statement struct {
 	names []string // of the parameters, in order
 }
 
-// statements are all of a dialect, for the SQL expressions of the server's clock and incarnation.
+// statements are those of a dialect that were used, for the SQL expressions of the server's clock
+// and incarnation.
 type statements struct {
 	now, incarnation string
+	fill             *strings.Replacer
+	mu               sync.Mutex
 	all              map[string]statement
 }
 
@@ -49,58 +51,82 @@ func (s statement) bind(a args) []any {
 	return values
 }
 
-var (
-	heading  = regexp.MustCompile(`(?m)^-- name: (\w+)$|^CREATE TABLE snowlease_(\w+)`)
-	remark   = regexp.MustCompile(`(?m)^--.*\n|[ \t]+-- .*$`)
-	variable = regexp.MustCompile(`(^|[^:]):([a-z]+)`) // not a cast
-)
-
 // unknown stands for the incarnation expression until the kind of server is known. Every
 // server rejects a statement that contains it.
 const unknown = "{incarnation}"
 
-// load returns the statements of a dialect by name. now and incarnation are SQL
-// expressions. If incarnation is empty, statements do not compare it.
-func load(d *dialect, prefix, now, incarnation string) map[string]statement {
+// parts returns the statements of the dialect by name, as the files have them. Most processes use a
+// few, so each is put together when it is used.
+func (d *dialect) parts() map[string]string {
+	found := map[string]string{}
+	for _, file := range []string{"sql/lease", "sql/operator", "sql/segment", "sql/" + string(d.name), "schema/" + string(d.name), "schema/segment_" + string(d.name)} {
+		for part := range strings.SplitSeq(read(file+".sql"), ";\n") {
+			if _, after, ok := strings.Cut(part, "-- name: "); ok {
+				name, text, _ := strings.Cut(after, "\n")
+				found[name] = text
+			} else if _, after, ok := strings.Cut(part, "CREATE TABLE snowlease_"); ok {
+				table, _, _ := strings.Cut(after, " ")
+				found["create "+table] = part
+			}
+		}
+	}
+	found["reserve_beside"] = strings.Replace(found["reserve"], "{beside}", found["beside"], 1)
+	found["reserve"] = strings.Replace(found["reserve"], " {beside}", "", 1)
+	delete(found, "beside")
+	return found
+}
+
+// filled returns statements for tables of a prefix. now and incarnation are SQL expressions. If
+// incarnation is empty, statements do not compare it.
+func (d *dialect) filled(prefix, now, incarnation string) *statements {
+	s := &statements{now: now, incarnation: incarnation, all: map[string]statement{}}
 	same := d.same(incarnation)
 	if incarnation == "" {
 		incarnation, same = "''", "1 = 1"
 	}
-	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
-	texts := map[string]string{}
-	for _, file := range []string{"sql/lease", "sql/operator", "sql/segment", "sql/" + string(d.name), "schema/" + string(d.name), "schema/segment_" + string(d.name)} {
-		for part := range strings.SplitSeq(read(file+".sql"), ";\n") {
-			if m := heading.FindStringSubmatch(part); m != nil {
-				texts[cmp.Or(m[1], "create "+m[2])] = strings.TrimSpace(remark.ReplaceAllString(part, ""))
-			}
+	s.fill = strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
+	return s
+}
+
+// statement puts a statement together: it leaves out remarks, binds parameters and fills in
+// expressions.
+func (d *dialect) statement(part string, fill *strings.Replacer) statement {
+	var lines []string
+	for line := range strings.SplitSeq(part, "\n") {
+		line, _, _ = strings.Cut(line, "--")
+		if line = strings.TrimRight(line, " "); line != "" {
+			lines = append(lines, line)
 		}
 	}
-	texts["reserve_beside"] = strings.Replace(texts["reserve"], "{beside}", texts["beside"], 1)
-	texts["reserve"] = strings.Replace(texts["reserve"], " {beside}", "", 1)
-	delete(texts, "beside")
-	found := map[string]statement{}
-	for name, text := range texts {
-		text, names := d.bound(d.write(strings.Replace(text, "{numbers}", d.numbers, 1)))
-		found[name] = statement{fill.Replace(text), names}
-	}
-	return found
+	text, names := d.bound(d.write(strings.Replace(strings.Join(lines, "\n"), "{numbers}", d.numbers, 1)))
+	return statement{fill.Replace(text), names}
 }
 
 // bound puts the parameters of a dialect in place of :name, and returns their names in order.
 func (d *dialect) bound(text string) (bound string, names []string) {
-	bound = variable.ReplaceAllStringFunc(text, func(found string) string {
-		before, name, _ := strings.Cut(found, ":")
-		if d.parameter == nil {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, ":")
+		b.WriteString(before)
+		name := after[:len(after)-len(strings.TrimLeft(after, "abcdefghijklmnopqrstuvwxyz"))]
+		text = after[len(name):]
+		switch {
+		case !found:
+			return b.String(), names
+		case strings.HasPrefix(after, ":"): // a cast
+			b.WriteString("::")
+			text = after[1:]
+		case d.parameter == nil:
 			names = append(names, name)
-			return before + "?"
+			b.WriteByte('?')
+		default:
+			n := slices.Index(names, name)
+			if n < 0 {
+				n, names = len(names), append(names, name)
+			}
+			b.WriteString(d.parameter(n+1, name))
 		}
-		n := slices.Index(names, name)
-		if n < 0 {
-			n, names = len(names), append(names, name)
-		}
-		return before + d.parameter(n+1, name)
-	})
-	return bound, names
+	}
 }
 
 func read(name string) string {
