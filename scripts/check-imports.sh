@@ -91,7 +91,7 @@ internal/settings internal/source
 internal/rules internal/findings
 lease/leasetest numbers/segment
 lease
-internal/generator
+internal/generator internal/prefetch
 snowflake publicid
 internal/bounded internal/dsn internal/fault internal/hostclock internal/numberstore internal/test/logtest internal/test/testserver schema
 internal/printable internal/test/limit

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/generator"
+	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -35,24 +36,24 @@ type lot struct {
 	born     time.Duration
 }
 
-func (g *giver) reserve(_ context.Context, n int64) (first, got int64, err error) {
+func (g *giver) reserve(_ context.Context, n, _ int64) (numberstore.Range, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.fail > 0 {
 		g.fail--
 		g.last += n // a lost reply
-		return 0, 0, errors.New("lost")
+		return numberstore.Range{}, errors.New("lost")
 	}
 	if n == 0 {
-		return 0, 0, nil
+		return numberstore.Range{First: 1}, nil
 	}
 	if g.half {
 		n = max(1, n/2)
 	}
-	first = g.last + g.skip + 1
+	first := g.last + g.skip + 1
 	g.last = first + n - 1
 	g.blocks = append(g.blocks, lot{first: first, n: n, born: time.Duration(g.now.Load())})
-	return first, n, nil
+	return numberstore.Range{First: first, Last: g.last}, nil
 }
 
 // of returns the block that a value was given in.
@@ -79,7 +80,8 @@ func given(t testing.TB, g *giver, cfg Config) *Counter {
 	require.NoError(t, err)
 	s.source = g.reserve
 	s.mono = func() time.Duration { return time.Duration(g.now.Load()) }
-	s.begin(t.Context())
+	_, err = s.of.Start(t.Context())
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, s.Close())
 		require.NoError(t, client.Close())
@@ -169,16 +171,20 @@ func TestLateReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g giver
 		s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 1}}) // before the bubble's time
-		s.source = func(ctx context.Context, n int64) (first, got int64, err error) {
-			first, got, err = g.reserve(ctx, n)
-			g.now.Add(int64(s.cfg.MaxAge) + 1)
-			return first, got, err
+		var late atomic.Bool
+		late.Store(true)
+		s.source = func(ctx context.Context, n, above int64) (numberstore.Range, error) {
+			got, err := g.reserve(ctx, n, above)
+			if late.Load() {
+				g.now.Add(int64(s.cfg.MaxAge) + 1)
+			}
+			return got, err
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err := s.NextIDs(ctx, make([]int64, 1))
 		require.ErrorContains(t, err, "longer than max_age (1s)")
-		s.source = g.reserve
+		late.Store(false)
 		id, err := s.NextID()
 		require.NoError(t, err)
 		require.Equal(t, g.now.Load(), int64(g.of(t, id>>s.tsShift<<s.seqBits|id&s.seqMask).born))
@@ -244,11 +250,11 @@ func TestSequenceResetDuringAReservation(t *testing.T) {
 			var g giver
 			s := given(t, &g, cfg)
 			asked, answer := make(chan struct{}), make(chan struct{})
-			s.source = func(ctx context.Context, n int64) (int64, int64, error) {
-				first, got, err := g.reserve(ctx, n)
+			s.source = func(ctx context.Context, n, above int64) (numberstore.Range, error) {
+				got, err := g.reserve(ctx, n, above)
 				asked <- struct{}{}
 				<-answer
-				return first, got, err
+				return got, err
 			}
 			ids := make(chan int64, 1)
 			go func() {
@@ -281,15 +287,15 @@ func TestSequenceResetBetweenReservations(t *testing.T) {
 			s := given(t, &g, cfg)
 			asked, answer := make(chan struct{}), make(chan struct{})
 			calls := 0
-			s.source = func(ctx context.Context, n int64) (int64, int64, error) {
+			s.source = func(ctx context.Context, n, above int64) (numberstore.Range, error) {
 				if n == 0 {
-					return 0, 0, nil // a probe
+					return g.reserve(ctx, n, above) // a probe
 				}
 				if calls++; calls == 2 { // the batch has its first part
 					close(asked)
 					<-answer
 				}
-				return g.reserve(ctx, n)
+				return g.reserve(ctx, n, above)
 			}
 			ids, done := make([]int64, 8), make(chan error, 1)
 			go func() { done <- s.NextIDs(t.Context(), ids) }()
@@ -305,57 +311,9 @@ func TestSequenceResetBetweenReservations(t *testing.T) {
 	}
 }
 
-// A batch that begins while Reset runs takes nothing of what that discards.
-func TestBatchDuringReset(t *testing.T) {
-	t.Parallel()
-	var g giver
-	s := given(t, &g, Config{})
-	_, err := s.NextID() // has more reserved
-	require.NoError(t, err)
-	before := s.id(g.last)
-	s.mu.Lock()
-	s.copies.Add(1)
-	ids, done := make([]int64, 2), make(chan error, 1)
-	go func() { done <- s.NextIDs(t.Context(), ids) }()
-	select {
-	case err := <-done:
-		t.Error("it has ended before Reset", err)
-	case <-time.After(20 * time.Millisecond):
-	}
-	s.drop()
-	s.copies.Add(1)
-	s.mu.Unlock()
-	require.NoError(t, <-done)
-	require.Greater(t, ids[0], before)
-}
-
 func assertNil(t testing.TB, err error) bool {
 	if err != nil {
 		t.Error(err)
 	}
 	return err == nil
-}
-
-func TestSequenceBlockSize(t *testing.T) {
-	t.Parallel()
-	const cover = 125 * time.Millisecond
-	for _, c := range []struct {
-		name       string
-		size, used int64
-		in         time.Duration
-		want       int64
-	}{
-		{"nothing used", 64, 0, time.Second, 1},
-		{"nothing used at once", 1, 0, 0, 1},
-		{"a low rate", 1, 1, time.Second, 1},
-		{"sixteen a second", 1, 16, time.Second, 2},
-		{"a rate that stays", 100, 100, cover, 100},
-		{"a burst", 1, 1, time.Microsecond, 8},
-		{"a burst that lasts", 8, 8, time.Microsecond, 64},
-		{"the limit", 4096, 4096, time.Microsecond, 4096},
-		{"a rate that falls", 4096, 40, time.Second, 5},
-		{"an endless rate", 1 << 20, 1 << 60, 1, 4096},
-	} {
-		require.Equal(t, c.want, blockSize(c.size, c.used, c.in, cover, 4096), c.name)
-	}
 }

@@ -114,9 +114,8 @@ at = num(str(math.max(at, now)), 'the clock of the lead', latest)
 
 -- A caller that knows a greater value than the record proves a loss, even if nothing else
 -- shows it. Values below quar are already known to be forgotten. A value above top came from
--- a damaged record, and is not known any more.
-local forget = knownTick > top
-if forget then knownTick, knownSeq = 0, 0 end
+-- a damaged record.
+if knownTick > top then damaged('the last tick given to this process', str(knownTick)) end
 if knownTick >= tickOf(quarantine) and (knownTick > tick or (knownTick == tick and knownSeq > seq)) then
   at = math.max(at, epoch + (knownTick - ahead) * unit) -- at least that, when the value was given
   loss = loss or 'ids were given out that are not on record'
@@ -148,11 +147,11 @@ local ready = exact and quarantine + 1 or math.min(enters, now + 2 * (enters - a
 if quarantine > 0 and ready > now then
   return answer('QUARANTINE', str(math.floor(now / 1000)), str(math.ceil(ready / 1000)), why)
 end
-if n == 0 then return answer('OK', '0', '0', '0', '0') end
+if n == 0 then return answer('OK', '0', '0', '0') end
 
 local limit = math.min(tickOf(at) + ahead, last)
 if first > limit then return answer('EXHAUSTED', str(enters - at)) end
 tick, seq = first + math.floor((from + n - 1) / per), (from + n - 1) % per
 if tick > limit then tick, seq = limit, per - 1 end
 quarantine = 0 -- the last value lies above it
-return answer('OK', str(first), str(from), str((tick - first) * per + seq - from + 1), forget and '1' or '0')
+return answer('OK', str(first), str(from), str((tick - first) * per + seq - from + 1))

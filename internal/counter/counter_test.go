@@ -499,8 +499,8 @@ func TestSequencePrefix(t *testing.T) {
 
 func FuzzSequenceReply(f *testing.F) {
 	for _, seed := range []string{
-		"OK\x00238245307313\x001\x001\x000", "OK\x00238245307313\x001\x001\x001", "OK\x00-1\x001\x001\x000", "OK\x001\x004096\x001\x000", "OK\x001\x001\x000\x000",
-		"OK\x009999999999999\x001\x001\x000", "OK\x00238245307313\x001\x001", "EXHAUSTED\x0012", "TIME\x001",
+		"OK\x00238245307313\x001\x001", "OK\x00-1\x001\x001", "OK\x001\x004096\x001", "OK\x001\x001\x000",
+		"OK\x009999999999999\x001\x001", "OK\x00238245307313\x001\x001\x000", "EXHAUSTED\x0012", "TIME\x001",
 		"QUARANTINE\x001\x009999999999999\x00why", "MISMATCH\x00pin", "CLOCK\x001", "LOST", "NORUNID", "VERSION\x005.0", "",
 	} {
 		f.Add(seed)
@@ -523,9 +523,6 @@ func FuzzSequenceReply(f *testing.F) {
 			require.Equal(t, "OK", list[0])
 			require.Equal(t, int64(1), got)
 			require.Positive(t, first)
-			if list[4] == "1" {
-				continue // the counter forgets what it knew
-			}
 			_, _, err = s.Reserve(t.Context(), 1)
 			require.ErrorIs(t, err, lease.ErrDamaged, "the same reply again")
 		}

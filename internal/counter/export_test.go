@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowlease/snowlease/internal/prefetch"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -24,11 +25,15 @@ func (c *Counter) SetMono(now func() time.Duration) { c.mono = now }
 
 // Reserve calls Redis once.
 func (c *Counter) Reserve(ctx context.Context, n int64) (first, got int64, err error) {
-	return c.reserve(ctx, n)
+	r, err := c.of.Ask(ctx, n, false)
+	if err != nil || r.Len() == 0 {
+		return 0, 0, err
+	}
+	return r.First, r.Len(), nil
 }
 
 // Forget makes c a member that was given no value yet.
-func (c *Counter) Forget() { c.known.Store(0) }
+func (c *Counter) Forget() { c.of = prefetch.New(c.policy()) }
 
 // Wait returns how long an exhausted caller must wait.
 func Wait(err error) time.Duration {

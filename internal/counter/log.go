@@ -1,25 +1,21 @@
 package counter
 
 import (
-	"cmp"
 	"errors"
 	"time"
 
-	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A condition is the state of a Counter that its log shows.
-type condition int32
-
+// The conditions of a Counter that its log shows.
 const (
-	issuing condition = iota
+	issuing = iota
 	failing
 	waiting // for the end of a quarantine
 )
 
-func conditionOf(err error) condition {
+func conditionOf(err error) int {
 	switch {
 	case err == nil, errors.Is(err, generator.ErrExhausted): // a burst, so Redis works
 		return issuing
@@ -29,27 +25,18 @@ func conditionOf(err error) condition {
 	return failing
 }
 
-// conclude records how a call ended, and logs a change of condition.
-func (c *Counter) conclude(began time.Time, err error) {
-	var was, is *outcome
-	last := fault.Told(err)
-	for was == nil || !c.outcome.CompareAndSwap(was, is) {
-		was, is = c.outcome.Load(), &outcome{err: last}
-		if conditionOf(err) != issuing {
-			is.since = cmp.Or(was.since, began)
-		}
-	}
-	now := conditionOf(err)
-	if c.cfg.Logger == nil || now == conditionOf(was.err) {
+// logChange logs that Redis has failed since then with err, or gives ids again.
+func (c *Counter) logChange(since time.Time, err error) {
+	if c.cfg.Logger == nil {
 		return
 	}
 	q := (*lease.QuarantineError)(nil)
 	switch log := c.cfg.Logger.With("namespace", c.cfg.Namespace, "center", c.conn.String()); {
-	case now == issuing:
+	case conditionOf(err) == issuing:
 		log.Info("sequence issues ids")
-	case errors.As(err, &q) && q.Reason == lease.NothingOnRecord && c.known.Load() == 0:
+	case errors.As(err, &q) && q.Reason == lease.NothingOnRecord && c.of.Stats().Above == 0:
 		log.Info("new namespace; waiting for its first id", "wait", q.Wait(), "hint", "if it is not new, check its spelling and which store this is")
 	default:
-		log.Warn("sequence unavailable", "failing_since", is.since, "err", err)
+		log.Warn("sequence unavailable", "failing_since", since, "err", err)
 	}
 }

@@ -100,8 +100,7 @@ var sequenceMutants = []struct{ rule, instead, killer string }{
 	{`'the last tick', top)`, `'the last tick', last)`, "a time that no clock has shown is damage"},
 	{`num(str(math.max(at, now)), 'the clock of the lead', latest)`, `math.max(at, now)`, "a time that no clock has shown is damage"},
 	{`math.max(now, host) + 36`, `now + 36`, "the caller's clock counts where TIME was set back"},
-	{`if forget then`, `if false then`, "deleting the key ends a time far ahead"},
-	{`forget and '1' or '0'`, `'0'`, "deleting the key ends a time far ahead"},
+	{`if knownTick > top then`, `if false then`, "deleting the key and a restart end a time far ahead"},
 	// What the caller knows.
 	{`(knownTick > tick or`, `(false or`, "a caller that knows more starts a quarantine"},
 	{`(knownTick == tick and knownSeq > seq)`, `false`, "a caller that knows more starts a quarantine"},

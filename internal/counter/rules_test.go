@@ -664,7 +664,7 @@ var sequenceRules = map[string]func(r rig){
 		_, _, err := m.Reserve(r.t.Context(), 1)
 		require.ErrorIs(r.t, err, lease.ErrDamaged)
 	},
-	"deleting the key ends a time far ahead": func(r rig) {
+	"deleting the key and a restart end a time far ahead": func(r rig) {
 		m := r.opened()
 		r.sameWall(m)
 		r.Sleep(100 * 24 * time.Hour)
@@ -673,6 +673,9 @@ var sequenceRules = map[string]func(r rig){
 		_, _, err := m.Reserve(r.t.Context(), 1)
 		require.ErrorIs(r.t, err, lease.ErrDamaged)
 		r.Wipe(r.t)
+		_, _, err = m.Reserve(r.t.Context(), 1)
+		require.ErrorIs(r.t, err, lease.ErrDamaged)
+		m.Forget() // a process that starts again
 		r.sitOut(m)
 		_, next := r.reserve(m, 1)
 		require.Less(r.t, next, ahead)

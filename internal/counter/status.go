@@ -14,22 +14,13 @@ type Status = snowlease.Sequence
 
 // Status returns a snapshot. It does no I/O.
 func (c *Counter) Status() Status {
-	out := c.outcome.Load()
+	of := c.of.Stats()
 	st := Status{
-		Namespace: c.cfg.Namespace, Center: c.conn.String(), Layout: c.cfg.Layout.String(), Worker: c.cfg.Worker, Strict: c.strict,
-		Calls: c.calls.Load(), Reserved: c.given.Load(), FailingSince: out.since, Err: out.err,
+		Namespace: c.cfg.Namespace, Center: c.conn.String(), Layout: c.cfg.Layout.String(), Worker: c.cfg.Worker, Strict: c.cfg.Prefetch == 1,
+		Calls: c.calls.Load(), Reserved: of.Given, Issued: of.Issued, Block: of.Step, AtHand: of.AtHand, FailingSince: of.Since, Err: of.Err,
 	}
-	c.mu.Lock()
-	st.Issued, st.Block = c.issued(), c.size
-	if b := c.cur.Load(); !c.old(b) {
-		st.AtHand = max(0, b.n-b.used.Load())
-	}
-	if c.next != nil && !c.old(c.next) {
-		st.AtHand += c.next.n
-	}
-	c.mu.Unlock()
-	if known := c.known.Load(); known > 0 {
-		st.Last = c.cfg.Layout.TickTime(known >> c.seqBits)
+	if of.Above > 0 {
+		st.Last = c.cfg.Layout.TickTime(of.Above >> c.seqBits)
 	}
 	if st.Err != nil {
 		st.Error = st.Err.Error()
@@ -46,8 +37,8 @@ func (c *Counter) Status() Status {
 //
 // Errors are generator.ErrNotStarted, generator.ErrStopped, and that of the last call.
 func (c *Counter) Err() error {
-	state := c.standing()
-	if err := c.outcome.Load().err; state == nil && !errors.Is(err, generator.ErrExhausted) {
+	state := c.of.Standing()
+	if err := c.of.Stats().Err; state == nil && !errors.Is(err, generator.ErrExhausted) {
 		return err
 	}
 	return state

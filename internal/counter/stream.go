@@ -5,15 +5,14 @@ import (
 	"fmt"
 )
 
-// A Stream issues ids of a Counter with one business number. Its methods have the errors
-// and the cost of the Counter's. It is a value of two words and safe for concurrent use.
-// The zero Stream is not valid; see Counter.For.
+// A Stream issues ids of a Counter with one business number. It is a value of two words and
+// safe for concurrent use. The zero Stream is not valid; see Counter.For.
 //
 // All streams of a namespace share its ticks and sequence, so no two of their ids agree
 // in both. Ids with the same business number ascend. Those with different ones ascend from
 // tick to tick.
 type Stream struct {
-	of     *Counter
+	c      *Counter
 	prefix int64 // the business number, shifted into place
 }
 
@@ -27,31 +26,49 @@ func (c *Counter) For(business int64) (Stream, error) {
 	return Stream{c, business << c.seqBits}, nil
 }
 
-// NextID returns the next id. See Counter.NextID.
+// NextID returns the next id, which is greater than all that the Counter issued before
+// with the same business number. It waits up to 2 s for Redis, for the end of a quarantine,
+// or for the clock if a burst has used up MaxAhead.
+//
+// On error the id is 0. Errors are ErrNotStarted, ErrStopped and ErrExhausted of package
+// snowflake, *lease.QuarantineError, and errors from Redis.
 func (s Stream) NextID() (int64, error) {
-	id, err := s.of.NextID()
-	if err != nil {
-		return 0, err
+	if v, ok := s.c.of.Take(); ok {
+		return s.id(v), nil
 	}
-	return id | s.prefix, nil
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	return s.NextIDWait(ctx)
 }
 
-// NextIDWait returns the next id and waits for it. See Counter.NextIDWait.
+// NextIDWait returns the next id. It waits until ctx ends: for Redis, for the clock after
+// a burst, and for the end of a quarantine. If ctx has a deadline before the wait would
+// end, it returns at once.
+//
+// On error the id is 0. Errors are those of NextID, joined with the cause of ctx if that
+// has ended. It returns ErrNotStarted and ErrStopped at once.
 func (s Stream) NextIDWait(ctx context.Context) (int64, error) {
-	id, err := s.of.NextIDWait(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return id | s.prefix, nil
+	var dst [1]int64
+	err := s.NextIDs(ctx, dst[:])
+	return dst[0], err
 }
 
-// NextIDs fills dst with ascending ids. See Counter.NextIDs.
+// NextIDs fills dst with ascending ids. It waits like NextIDWait and returns the same
+// errors. With Prefetch 1 it takes one call of Redis, or several for more ids than fit
+// within MaxAhead. On error, dst is zeroed and the reserved ids are discarded. If Reset is
+// called meanwhile, NextIDs starts again, since a copy of the process may have what it has.
 func (s Stream) NextIDs(ctx context.Context, dst []int64) error {
-	if err := s.of.NextIDs(ctx, dst); err != nil {
+	if err := s.c.of.Fill(ctx, dst, false); err != nil {
 		return err
 	}
-	for i := range dst {
-		dst[i] |= s.prefix
+	for i, v := range dst {
+		dst[i] = s.id(v)
 	}
 	return nil
+}
+
+// id returns the id of a value.
+func (s Stream) id(v int64) int64 {
+	c := s.c
+	return v>>(c.seqBits&63)<<(c.tsShift&63) | c.worker | s.prefix | v&c.seqMask
 }

@@ -34,3 +34,29 @@ func TestNextStep(t *testing.T) {
 		require.Equal(t, c.want, steps.Next(c.step, c.used, c.in), c.name)
 	}
 }
+
+// TestFreshSteps: numbers that grow old are not reserved for a rate that has passed.
+func TestFreshSteps(t *testing.T) {
+	t.Parallel()
+	const cover = 125 * time.Millisecond
+	steps := numberstore.Steps{Min: 1, Max: 4096, Cover: cover, Fresh: true}
+	for _, c := range []struct {
+		name       string
+		step, used int64
+		in         time.Duration
+		want       int64
+	}{
+		{"nothing used", 64, 0, time.Second, 1},
+		{"nothing used at once", 1, 0, 0, 1},
+		{"a low rate", 1, 1, time.Second, 1},
+		{"sixteen a second", 1, 16, time.Second, 2},
+		{"a rate that stays", 100, 100, cover, 100},
+		{"a burst", 1, 1, time.Microsecond, 8},
+		{"a burst that lasts", 8, 8, time.Microsecond, 64},
+		{"the limit", 4096, 4096, time.Microsecond, 4096},
+		{"a rate that falls", 4096, 40, time.Second, 5},
+		{"an endless rate", 1 << 20, 1 << 60, 1, 4096},
+	} {
+		require.Equal(t, c.want, steps.Next(c.step, c.used, c.in), c.name)
+	}
+}

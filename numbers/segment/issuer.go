@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/prefetch"
 	"github.com/snowlease/snowlease/lease"
 )
+
+// answerTime bounds one reservation, in case the store hangs. The prefetched numbers usually
+// last longer.
+const answerTime = 5 * time.Second
 
 // Issuer issues the numbers of a name. All methods are safe for concurrent use.
 //
@@ -19,42 +23,10 @@ import (
 // fills a slice, for bulk inserts. NextIDWait waits where NextID fails. Numbers ascend
 // within an Issuer; the package documentation states the other guarantees.
 type Issuer struct {
-	cur   atomic.Pointer[chunk]
+	of    *prefetch.Issuer
 	cfg   Config
 	store Store
 	log   *slog.Logger
-
-	turn   atomic.Pointer[turn]
-	kick   chan struct{} // one element: the current chunk has changed
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the prefetching goroutine has ended
-	life   sync.Mutex    // held by Start and by Close
-
-	short  atomic.Int64 // how many numbers callers wait for
-	waits  atomic.Int64
-	above  atomic.Int64 // the greatest number from the store
-	direct atomic.Int64 // numbers issued in strict order
-
-	copies  atomic.Int64 // how often Reset was called, times two; odd while it runs, under mu
-	dropped atomic.Int64 // numbers of the chain discarded by Reset
-
-	mu    sync.Mutex
-	stats stats
-}
-
-// A chunk is a reserved segment, linked to the next one.
-type chunk struct {
-	used  atomic.Int64 // exceeds n if callers came too late
-	n     int64
-	base  int64 // the numbers are base+1 to base+n
-	prior int64 // numbers in the chunks before it
-	next  atomic.Pointer[chunk]
-}
-
-// A turn lasts from one answer of the store to the next.
-type turn struct {
-	err  error // the answer that it began with
-	done chan struct{}
 }
 
 // Open returns an Issuer of the numbers of cfg that has started: New, then Start. The
@@ -79,19 +51,41 @@ func New(store Store, cfg Config, opts ...Option) (*Issuer, error) {
 	if fault.Nil(store) {
 		return nil, errors.New("segment: the store is nil: give one, such as from dbseq.OpenSegments")
 	}
-	i := &Issuer{cfg: cfg.WithDefaults(), store: store, kick: make(chan struct{}, 1), done: make(chan struct{})}
-	i.log = slog.New(slog.DiscardHandler)
+	i := &Issuer{cfg: cfg.WithDefaults(), store: store, log: slog.New(slog.DiscardHandler)}
 	for _, opt := range opts {
 		if opt == nil {
 			continue
 		}
 		opt(i)
 	}
-	i.cur.Store(&chunk{})
-	i.turn.Store(&turn{err: fmt.Errorf("segment: %q issues from Start on, which is OnStart with fx: %w", cfg.Name, ErrNotStarted), done: make(chan struct{})})
-	i.stats.step = i.cfg.Step
-	i.cancel = func() { close(i.done) }
+	base := time.Now()
+	i.of = prefetch.New(prefetch.Policy{
+		Strict: i.cfg.Order == OrderStrict,
+		Steps:  numberstore.Steps{Min: i.cfg.MinStep, Max: i.cfg.MaxStep, Cover: i.cfg.Cover}, Step: i.cfg.Step, Most: i.cfg.MaxStep,
+		Now:     func() time.Duration { return time.Since(base) },
+		Reserve: i.reserve,
+		Final:   final,
+		Over:    ErrEnd,
+		Wait:    func(error) time.Duration { return 0 },
+		Kind: func(err error) int {
+			if err != nil {
+				return 1
+			}
+			return 0
+		},
+		Changed:    i.logChange,
+		NotStarted: fmt.Errorf("segment: %q issues from Start on, which is OnStart with fx: %w", cfg.Name, ErrNotStarted),
+		Stopped:    ErrClosed,
+		Late:       errors.New("no reply in time"),
+	})
 	return i, nil
+}
+
+// reserve asks the store once.
+func (i *Issuer) reserve(ctx context.Context, n, above int64) (numberstore.Range, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return numberstore.Reserve(ctx, i.store, i.cfg.request(n, above))
 }
 
 // Start starts a goroutine that prefetches until Close. It waits for the first numbers
@@ -102,49 +96,25 @@ func New(store Store, cfg Config, opts ...Option) (*Issuer, error) {
 // Errors: ErrUnknown, ErrEnd and ErrClosed, without waiting. ErrUnavailable when ctx
 // ends, or at once with a lease.ErrSetup of the store, such as for a wrong password.
 func (i *Issuer) Start(ctx context.Context) error {
-	first := i.cur.Load()
-	if err := i.begin(ctx, first); err != nil {
+	begun, err := i.of.Start(ctx)
+	switch {
+	case err != nil:
 		return fmt.Errorf("segment: open %q: %w", i.cfg.Name, err)
-	}
-	if i.strict() {
+	case !begun:
+		return fmt.Errorf("segment: open %q: it has started before", i.cfg.Name)
+	case i.cfg.Order == OrderStrict:
 		return nil
 	}
-	if err := i.advance(ctx, first, 0, false); err != nil {
-		return errors.Join(fmt.Errorf("segment: open %q: %w", i.cfg.Name, err), i.Close())
+	if err := i.of.First(ctx, func(err error) bool { return final(err) || errors.Is(err, lease.ErrSetup) }); err != nil {
+		return errors.Join(fmt.Errorf("segment: open %q: %w", i.cfg.Name, unavailable(err)), i.Close())
 	}
-	return nil
-}
-
-func (i *Issuer) begin(ctx context.Context, first *chunk) error {
-	i.life.Lock()
-	defer i.life.Unlock()
-	switch err := i.turn.Load().err; {
-	case errors.Is(err, ErrClosed):
-		return err
-	case !errors.Is(err, ErrNotStarted):
-		return errors.New("it has started before")
-	}
-	i.report(nil)
-	if i.strict() {
-		return nil
-	}
-	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	i.cancel = cancel
-	go i.prefetch(life, first)
 	return nil
 }
 
 // Close ends the Issuer and its goroutine. Prefetched numbers are not returned; they
 // are never issued. Close does not close the store. It always returns nil.
 func (i *Issuer) Close() error {
-	i.life.Lock()
-	defer i.life.Unlock()
-	if !errors.Is(i.turn.Load().err, ErrClosed) {
-		i.cancel()
-		<-i.done
-		i.cur.Store(&chunk{prior: i.consumed() + i.dropped.Load()})
-		i.report(ErrClosed)
-	}
+	i.of.Close()
 	return nil
 }
 
@@ -154,15 +124,14 @@ func (i *Issuer) Close() error {
 // Errors: ErrUnavailable, ErrEnd, ErrUnknown, ErrNotStarted, ErrClosed. The number is then
 // 0.
 func (i *Issuer) NextID() (int64, error) {
-	c := i.cur.Load()
-	if k := c.used.Add(1); k <= c.n {
-		return c.base + k, nil
+	if n, ok := i.of.Take(); ok {
+		return n, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), i.cfg.Wait)
 	defer cancel()
 	var dst [1]int64
-	err := i.issue(ctx, dst[:], true)
-	return dst[0], err
+	err := i.of.Fill(ctx, dst[:], true)
+	return dst[0], unavailable(err)
 }
 
 // NextIDWait returns the next number and waits for it until ctx ends.
@@ -171,7 +140,7 @@ func (i *Issuer) NextID() (int64, error) {
 // ErrUnavailable with the cause of ctx. The number is then 0.
 func (i *Issuer) NextIDWait(ctx context.Context) (int64, error) {
 	var dst [1]int64
-	err := i.issue(ctx, dst[:], false)
+	err := i.NextIDs(ctx, dst[:])
 	return dst[0], err
 }
 
@@ -179,113 +148,20 @@ func (i *Issuer) NextIDWait(ctx context.Context) (int64, error) {
 // like NextIDWait and returns the same errors. On error, dst is zeroed and the numbers
 // taken for it are never issued. If Reset is called meanwhile, NextIDs starts again, since a
 // copy of the process may have what it has.
-func (i *Issuer) NextIDs(ctx context.Context, dst []int64) error { return i.issue(ctx, dst, false) }
-
-// issue fills dst. If hasty, it fails at the first failure of the store.
-func (i *Issuer) issue(ctx context.Context, dst []int64, hasty bool) error {
-	for rest, copies := dst, i.resets(); len(rest) > 0; {
-		n, err := i.some(ctx, rest, hasty)
-		if err != nil {
-			clear(dst)
-			return err
-		}
-		rest = rest[n:]
-		if now := i.copies.Load(); now != copies {
-			rest, copies = dst, i.resets()
-		}
-	}
-	return nil
+func (i *Issuer) NextIDs(ctx context.Context, dst []int64) error {
+	return unavailable(i.of.Fill(ctx, dst, false))
 }
 
-// some fills the beginning of dst and returns how many numbers that is. It may be 0.
-func (i *Issuer) some(ctx context.Context, dst []int64, hasty bool) (n int64, err error) {
-	if i.strict() {
-		return i.ask(ctx, dst, hasty)
-	}
-	c := i.cur.Load()
-	first, n := c.take(int64(len(dst)))
-	if n == 0 {
-		return 0, i.advance(ctx, c, int64(len(dst)), hasty)
-	}
-	for k := range dst[:n] {
-		dst[k] = first + int64(k)
-	}
-	return n, nil
-}
-
-// take reserves up to want numbers of c and returns the first one and their count.
-func (c *chunk) take(want int64) (first, n int64) {
-	if c.used.Load() >= c.n {
-		return 0, 0 // so that retries do not make used grow without end
-	}
-	start := c.used.Add(want) - want
-	return c.base + start + 1, max(0, min(want, c.n-start))
-}
-
-func (c *chunk) left() int64 { return max(0, c.n-c.used.Load()) }
-
-// move makes the chunk after c the current one. It returns false if there is none yet.
-func (i *Issuer) move(c *chunk) bool {
-	next := c.next.Load()
-	if next == nil {
-		return false
-	}
-	if i.cur.CompareAndSwap(c, next) { // fails if another caller was faster, or Close
-		select {
-		case i.kick <- struct{}{}:
-		default:
-		}
-	}
-	return true
-}
-
-// advance returns when c, which is used up, is no longer the current chunk. lack is how
-// many numbers the caller still needs, which is none at the start.
-func (i *Issuer) advance(ctx context.Context, c *chunk, lack int64, hasty bool) error {
-	for waiting := false; ; {
-		t := i.turn.Load() // before the chain: the end of the turn announces what is linked later
-		if i.move(c) {
-			return nil
-		}
-		starting := lack == 0
-		if t.err != nil && (hasty || final(t.err) || starting && errors.Is(t.err, lease.ErrSetup)) {
-			return unavailable(t.err)
-		}
-		if !waiting && lack > 0 {
-			waiting = true
-			i.waits.Add(1)
-			i.short.Add(lack)
-			defer i.short.Add(-lack)
-		}
-		select {
-		case <-t.done:
-		case <-ctx.Done():
-			return unavailable(errors.Join(context.Cause(ctx), t.err))
-		}
-	}
-}
+// Reset discards the numbers that are reserved but not issued. It is for a process that
+// may have been copied with its memory, such as a virtual machine restored from a
+// snapshot or a checkpointed container, whose copies hold the same numbers. Call it
+// after the copy resumes and before it asks for a number. Calls in progress ask again; in
+// strict order only they hold numbers.
+func (i *Issuer) Reset() { i.of.Reset() }
 
 func unavailable(err error) error {
-	if final(err) {
+	if err == nil || final(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
-}
-
-func (i *Issuer) consumed() int64 {
-	c := i.cur.Load()
-	return c.prior + c.n - c.left() - i.dropped.Load()
-}
-
-func (i *Issuer) strict() bool { return i.cfg.Order == OrderStrict }
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

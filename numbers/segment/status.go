@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/snowlease/snowlease/internal/fault"
 )
 
 // State is the state of an Issuer.
@@ -39,7 +37,8 @@ type Status struct {
 	Max int64 `json:"max"`
 	// Remaining is how many numbers are prefetched.
 	Remaining int64 `json:"remaining"`
-	// Step is the size of the last segment, or of the first one if there is none yet.
+	// Step is the size of the last segment, or of the first one if there is none yet, without
+	// what waiting callers added.
 	Step int64 `json:"step"`
 	// Issued counts the numbers issued. It includes the first ones of calls that Reset made
 	// start again.
@@ -60,45 +59,6 @@ type Status struct {
 	Error string `json:"error,omitempty"`
 }
 
-type stats struct {
-	step, reservations, failures int64
-	reserved, failed             time.Time // the last success and failure
-	since                        time.Time // Status.FailingSince
-	err                          error
-	failing                      bool // as last logged
-}
-
-// count records an answer of the store to an attempt that began at a time. It logs a change
-// if conclusive, which says that the answer reflects the state of the store.
-func (i *Issuer) count(began time.Time, err error, conclusive bool) {
-	i.mu.Lock()
-	if !conclusive && errors.Is(err, context.Canceled) { // its caller has left
-		i.stats.failures++
-		i.mu.Unlock()
-		return
-	}
-	i.stats.err = fault.Told(err)
-	if err != nil {
-		i.stats.failures++
-		i.stats.failed = time.Now()
-		if i.stats.since.IsZero() {
-			i.stats.since = began
-		}
-	} else {
-		i.stats.reservations++
-		i.stats.reserved, i.stats.since = time.Now(), time.Time{}
-	}
-	changed := conclusive && i.stats.failing != (err != nil)
-	if changed {
-		i.stats.failing = err != nil
-	}
-	since := i.stats.since
-	i.mu.Unlock()
-	if changed { // without the lock, because a log handler may call Status
-		i.logChange(since, err)
-	}
-}
-
 func (i *Issuer) storeName() string {
 	if named, ok := i.store.(fmt.Stringer); ok {
 		return named.String()
@@ -108,33 +68,24 @@ func (i *Issuer) storeName() string {
 
 // Status returns the status of the Issuer. It does no I/O.
 func (i *Issuer) Status() Status {
-	i.mu.Lock()
-	s := i.stats
-	i.mu.Unlock()
+	s, strict := i.of.Stats(), i.cfg.Order == OrderStrict
 	st := Status{
-		State: StateReady, Name: i.cfg.Name, Order: i.cfg.Order, Store: i.storeName(), Last: i.above.Load(), Max: i.cfg.Max,
-		Step: s.step, Issued: i.consumed() + i.direct.Load(), Reserved: s.reserved,
-		Reservations: s.reservations, Failures: s.failures, Waits: i.waits.Load(), FailingSince: s.since, Err: s.err,
+		State: StateReady, Name: i.cfg.Name, Order: i.cfg.Order, Store: i.storeName(), Next: s.Next, Last: s.Above, Max: i.cfg.Max, Remaining: s.AtHand,
+		Step: s.Step, Issued: s.Issued, Reserved: s.Reserved,
+		Reservations: s.Reservations, Failures: s.Failures, Waits: s.Waits, FailingSince: s.Since, Err: s.Err,
 	}
-	if s.err != nil {
-		st.Error = s.err.Error()
-	}
-	for c := i.cur.Load(); c != nil; c = c.next.Load() {
-		left := c.left()
-		if st.Next == 0 && left > 0 {
-			st.Next = c.base + c.n - left + 1
-		}
-		st.Remaining += left
+	if s.Err != nil {
+		st.Error = s.Err.Error()
 	}
 	// A store that has not answered yet has not failed.
-	switch waiting := st.Remaining == 0 && s.err != nil; {
-	case errors.Is(i.turn.Load().err, ErrNotStarted):
+	switch waiting := st.Remaining == 0 && s.Err != nil; {
+	case errors.Is(i.of.Standing(), ErrNotStarted):
 		st.State = StateNotStarted
-	case errors.Is(i.turn.Load().err, ErrClosed):
+	case errors.Is(i.of.Standing(), ErrClosed):
 		st.State, st.FailingSince = StateClosed, time.Time{}
-	case waiting && errors.Is(s.err, ErrEnd):
+	case waiting && errors.Is(s.Err, ErrEnd):
 		st.State = StateEnded
-	case waiting && (!i.strict() || time.Since(s.failed) < doubt):
+	case waiting && (!strict || time.Since(s.Failed) < doubt):
 		st.State = StateWaiting
 	}
 	return st
@@ -151,7 +102,7 @@ func (i *Issuer) Healthy(ctx context.Context) error {
 	case StateReady:
 		return nil
 	case StateNotStarted, StateClosed:
-		return i.turn.Load().err
+		return i.of.Standing()
 	default:
 		return unavailable(st.Err)
 	}

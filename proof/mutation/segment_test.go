@@ -1,7 +1,6 @@
 package mutation_test
 
 const (
-	issuerGo         = "numbers/segment/issuer.go"
 	segmentStoreGo   = "internal/numberstore/store.go"
 	segmentMemoryGo  = "internal/numberstore/memory.go"
 	segmentsSQL      = "dbseq/sql/segment.sql"
@@ -15,24 +14,26 @@ const (
 
 // onSegment is how a process issues what it has reserved.
 var onSegment = list{title: "segment", pkg: "numbers/segment", mutants: []mutant{
-	{"one number more than a segment has", issuerGo, `k <= c.n {`, `k <= c.n+1 {`, "TestNumbersStartWhereTheyShouldAndRiseByOne"},
+	{"one number more than a segment has", issuerGo, `k <= c.n
+`, `k <= c.n+1
+`, "TestNumbersStartWhereTheyShouldAndRiseByOne"},
 	{"a batch crosses the end of a segment", issuerGo, `max(0, min(want, c.n-start))`, `want`, "TestLostRepliesSkipSegments"},
 	{"what a batch took is not noted", issuerGo, `start := c.used.Add(want) - want`, `start := c.used.Load()`, "TestNumbersRiseWithinAProcess"},
 	{"a batch that fails is half there", issuerGo, `clear(dst)`, ``, "TestBatchThatFails"},
-	{"a slow caller brings back what was closed", issuerGo, `if i.cur.CompareAndSwap(c, next) {`, `if i.cur.Store(next); true {`, "TestSlowCallerAfterClose"},
-	{"a store is not told what this process knows", "numbers/segment/prefetch.go", `i.cfg.request(n, i.above.Load())`, `i.cfg.request(n, 0)`, "TestStoreThatWentBack"},
+	{"a slow caller brings back what was closed", issuerGo, `if e.cur.CompareAndSwap(c, next) {`, `if e.cur.Store(next); true {`, "TestManyIssuersAndCallers"},
+	{"a store is not told what this process knows", "numbers/segment/issuer.go", `i.cfg.request(n, above)`, `i.cfg.request(n, 0)`, "TestStoreThatWentBack"},
 	{"who has numbers creates a name that is lost", "numbers/segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestStoreThatWentBack"},
 	{"a store that goes back is believed", segmentStoreGo, `got.First <= r.Above || got.Last < got.First`, `got.Last < got.First`, "TestStoreThatWentBack"},
-	{"attempts fail since the first one failed", "numbers/segment/status.go", `i.stats.since = began`, `i.stats.since = time.Now()`, "TestFailingSince"},
-	{"attempts fail though one succeeded", "numbers/segment/status.go", `i.stats.reserved, i.stats.since = time.Now(), time.Time{}`, `i.stats.reserved = time.Now()`, "TestFailingSince"},
-	{"strict order waits for calls that its state keeps away", "numbers/segment/status.go", ` && (!i.strict() || time.Since(s.failed) < doubt)`, ``, "TestStrictIsReadyAgain"},
+	{"attempts fail since the first one failed", "internal/prefetch/stats.go", `s.Since = began`, `s.Since = s.Failed`, "TestFailingSince"},
+	{"attempts fail though one succeeded", "internal/prefetch/stats.go", `s.Since = time.Time{}`, `_ = s.Since`, "TestFailingSince"},
+	{"strict order waits for calls that its state keeps away", "numbers/segment/status.go", ` && (!strict || time.Since(s.Failed) < doubt)`, ``, "TestStrictIsReadyAgain"},
 	{"a name that was not created is", segmentMemoryGo, `case !ok && !r.Create:`, `case false:`, "TestUnknownName"},
 	{"a number above the last", segmentMemoryGo, `min(r.N, r.Max-last)`, `r.N`, "TestMemoryKeepsTheContract"},
 	{"whatever the name beside has given", segmentMemoryGo, `given < r.Given.First || given > r.Given.Last`, `given < 0`, "TestMemoryKeepsTheContract"},
 	// A process that was copied.
-	{"a copy issues what it had of a batch", issuerGo, `now := i.copies.Load(); now != copies {`, `now := i.copies.Load(); now < copies {`, "TestResetBetweenTheSegmentsOfABatch"},
-	{"a copy issues what was asked for before", "numbers/segment/reset.go", `if i.copies.Load() != copies {`, `if i.copies.Load() < copies {`, "TestResetForgetsAnswersUnderWay"},
-	{"a copy issues what both hold", "numbers/segment/reset.go", `i.dropped.Add(c.drop())`, `_ = c`, "TestResetGivesUpWhatIsPrefetched"},
+	{"a copy issues what it had of a batch", issuerGo, `now := e.copies.Load(); now != copies {`, `now := e.copies.Load(); now < copies {`, "TestResetBetweenTheSegmentsOfABatch"},
+	{"a copy issues what was asked for before", prefetchGo, `e.copies.Load() == copies`, `copies >= 0`, "TestResetForgetsAnswersUnderWay"},
+	{"a copy issues what both hold", prefetchGo, `e.drop(e.cur.Load())`, ``, "TestResetGivesUpWhatIsPrefetched"},
 }}
 
 // onSQLSegments are the statements of dbseq.Segments on SQLite.

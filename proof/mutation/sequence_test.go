@@ -3,7 +3,8 @@ package mutation_test
 const (
 	sequenceLua     = "internal/counter/counter.lua"
 	sequenceReserve = "internal/counter/reserve.go"
-	sequenceBlock   = "internal/counter/block.go"
+	issuerGo        = "internal/prefetch/issuer.go"
+	prefetchGo      = "internal/prefetch/prefetch.go"
 	ofSequences     = "TestSequenceRules/"
 
 	onReady = `ready > now then`
@@ -13,7 +14,7 @@ const (
 // onSequence is the script of a counter.Counter, of which TestSequenceRulesHaveTeeth
 // changes some eighty things, and what a process does with what it gives.
 var onSequence = list{title: "sequence", pkg: "internal/counter", loaders: []mutant{luaLoader}, mutants: []mutant{
-	{"a wait for late times does not see that they were put right", sequenceReserve, `time.NewTimer(min(wait, time.Second))`, `time.NewTimer(wait)`, "TestWaitEndsWithARepair"},
+	{"a wait for late times does not see that they were put right", issuerGo, `min(e.Wait(err), lookTime)`, `e.Wait(err)`, "TestWaitEndsWithARepair"},
 	// What is reserved.
 	{"the last value is given again", sequenceLua, `local first, from = tick, seq + 1`, `local first, from = tick, seq`, ofSequences + "values follow each other"},
 	{"the sequence of the last value is forgotten", sequenceLua, `'tick', str(tick), 'seq', str(seq),`, `'tick', str(tick), 'seq', '0',`, ofSequences + "values follow each other"},
@@ -24,14 +25,13 @@ var onSequence = list{title: "sequence", pkg: "internal/counter", loaders: []mut
 	{"a lead that does not end with the time field", sequenceLua, `tickOf(at) + ahead, last)`, `tickOf(at) + ahead)`, ofSequences + "the time field has an end"},
 	{"the lead runs at full pace while the clock is behind", sequenceLua, `at = at + math.floor(step / 2)`, `at = at + step`, ofSequences + "a clock that is set back"},
 	{"a clock that is set back and forth runs ahead", sequenceLua, `(step <= 1000000 or loss)`, `true`, ofSequences + "a clock that is set back and forth does not run ahead"},
-	{"the age of what is reserved counts from the reply", "internal/counter/block.go", `born: asked`, `born: max(asked, c.mono())`, "TestLateReply"},
+	{"the age of what is reserved counts from the reply", prefetchGo, `tail.prior+tail.n, asked)`, `tail.prior+tail.n, max(asked, e.Now()))`, "TestLateReply"},
 	// Who may ask.
 	{"a clock far off is not refused", sequenceLua, `if caller ~= 0 and`, `if false and`, ofSequences + "a clock far off is refused before anything is written"},
 	{"a last tick decades ahead counts", sequenceLua, `'the last tick', top)`, `'the last tick', last)`, ofSequences + "a time that no clock has shown is damage"},
 	{"a lead decades ahead counts", sequenceLua, `num(str(math.max(at, now)), 'the clock of the lead', latest)`, `math.max(at, now)`, ofSequences + "a time that no clock has shown is damage"},
 	{"a clock that was set back makes what it showed damage", sequenceLua, `math.max(now, host) + 36`, `now + 36`, ofSequences + "the caller's clock counts where TIME was set back"},
-	{"a process writes decades ahead back", sequenceLua, `if forget then`, `if false then`, ofSequences + "deleting the key ends a time far ahead"},
-	{"a process refuses what lies below decades ahead", sequenceReserve, `if forget == 1 {`, `if false {`, ofSequences + "deleting the key ends a time far ahead"},
+	{"a process writes decades ahead back", sequenceLua, `if knownTick > top then`, `if false then`, ofSequences + "deleting the key and a restart end a time far ahead"},
 	{"no pin", sequenceLua, `if pinned and pinned ~= pin then`, `if false then`, ofSequences + "members that differ are refused"},
 	{"a key that may expire", sequenceLua, `redis.call('PERSIST', state)`, ``, ofSequences + "the key has no TTL"},
 	// What is lost.
@@ -52,12 +52,12 @@ var onSequence = list{title: "sequence", pkg: "internal/counter", loaders: []mut
 	{"what a caller knows is not heeded", sequenceLua, `(knownTick > tick or`, `(false or`, ofSequences + "a caller that knows more starts a quarantine"},
 	{"what a caller knows does not move the lead", sequenceLua, `at = math.max(at, epoch + (knownTick - ahead) * unit)`, ``, ofSequences + "a caller that knows more measures the lead"},
 	// What a process does with it.
-	{"what a process was given is not told to Redis", sequenceReserve, `c.known.CompareAndSwap(seen, first+got-1)`, `true`, ofSequences + "a caller that knows more starts a quarantine"},
-	{"a reply that is another's is taken", sequenceReserve, `first <= known || got < 1 || got > n`, `got < 1 || got > n`, "FuzzSequenceReply"},
+	{"what a process was given is not told to Redis", prefetchGo, `e.above.CompareAndSwap(above, got.Last)`, `true`, ofSequences + "a caller that knows more starts a quarantine"},
+	{"a reply that is another's is taken", sequenceReserve, `|| first <= above || got < 1`, `|| got < 1`, "FuzzSequenceReply"},
 	{"handed out though too few replicas have it", "internal/redisconn/run.go", `out.replicas < int64(c.Replicas)`, `false`, "TestSequenceWaitsForReplicas"},
-	{"a copy issues what was asked for before", sequenceBlock, `case err == nil && copies == c.copies.Load():`, `case err == nil:`, "TestSequenceResetDuringAReservation"},
-	{"a copy issues what it had of a batch", "internal/counter/counter.go", `now := c.copies.Load(); now != copies {`, `now := c.copies.Load(); now < copies {`, "TestSequenceResetBetweenReservations"},
-	{"a copy issues what both hold", "internal/counter/counter.go", "c.copies.Add(1)\n\tc.drop()", "c.copies.Add(1)", "TestSequenceDropsWhatIsOld"},
-	{"what is reserved does not grow old", sequenceBlock, `c.mono()-b.born > c.cfg.MaxAge`, `false`, "TestSequenceDropsWhatIsOld"},
-	{"more is taken of a block than it has", sequenceBlock, `n = min(want, b.n-at); n <= 0`, `n = want; n <= 0 || at >= b.n`, "FuzzSequence"},
+	{"a copy issues what was asked for before", prefetchGo, `e.copies.Load() == copies`, `copies >= 0`, "TestSequenceResetDuringAReservation"},
+	{"a copy issues what it had of a batch", issuerGo, `now := e.copies.Load(); now != copies {`, `now := e.copies.Load(); now < copies {`, "TestSequenceResetBetweenReservations"},
+	{"a copy issues what both hold", prefetchGo, `e.drop(e.cur.Load())`, ``, "TestSequenceDropsWhatIsOld"},
+	{"what is reserved does not grow old", issuerGo, `e.Now()-c.born > e.MaxAge`, `false`, "TestSequenceDropsWhatIsOld"},
+	{"more is taken of a block than it has", issuerGo, `max(0, min(want, c.n-start))`, `want`, "FuzzSequence"},
 }}

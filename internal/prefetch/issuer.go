@@ -1,0 +1,351 @@
+// Package prefetch issues numbers that a store reserves: those of package numbers/segment, and
+// the ids that package counter counts in Redis.
+package prefetch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/numberstore"
+)
+
+// Policy is how an Issuer works. Its functions are called by several goroutines at once.
+type Policy struct {
+	// Strict makes each call ask the store. Otherwise, numbers are reserved ahead.
+	Strict bool
+	Steps  numberstore.Steps
+	Step   int64 // the first size
+	Most   int64 // numbers of one reservation, for callers that wait for more than a size
+	// MaxAge, if not 0, is how long a number may wait from the call that reserves it on.
+	// Then the next numbers are reserved when half of the current ones are used, and single
+	// numbers when they are needed, so that numbers are fresh at a low rate.
+	MaxAge time.Duration
+	Now    func() time.Duration // any clock that is not set
+	// Reserve asks the store for up to n numbers above a given one. It bounds the call.
+	Reserve func(ctx context.Context, n, above int64) (numberstore.Range, error)
+	// Final reports whether a caller shall not wait for another attempt after err.
+	Final func(err error) bool
+	Over  error // if not nil, there is no other attempt after it
+	// Wait returns how long the store will give none, or 0 if err does not say.
+	Wait func(err error) time.Duration
+	// Kind classifies answers, for Changed. Kind 0 is that of a store that provides numbers.
+	Kind func(error) int
+	// Changed is called after the first conclusive answer of another kind than before.
+	Changed func(since time.Time, err error)
+	// Look makes an Issuer ask for no numbers every now and then while the last answer is an
+	// error, or if a caller did not wait for it, since nobody may ask for numbers then.
+	Look                bool
+	NotStarted, Stopped error // what callers get before Start and after Close
+	Late, Aged          error // what they get without an answer in time, and with one after MaxAge
+}
+
+// lookTime is how often Look asks, and the longest wait for another attempt after an error
+// that says how long to wait. While the clock of Redis is behind, a quarantine ends in time
+// only if counter.lua runs more than once a second.
+const lookTime = 500 * time.Millisecond
+
+const firstRetry, lastRetry = 50 * time.Millisecond, time.Second
+
+// An Issuer issues numbers in ascending order. All methods are safe for concurrent use.
+type Issuer struct {
+	cur atomic.Pointer[chunk]
+	Policy
+
+	turn   atomic.Pointer[turn]
+	kick   chan struct{} // one element: a chunk may be due
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the goroutine has ended
+	life   sync.Mutex    // held by Start and by Close
+
+	waits  atomic.Int64
+	above  atomic.Int64 // the greatest number from the store
+	given  atomic.Int64 // how many numbers the store gave
+	direct atomic.Int64 // numbers issued in strict order
+
+	copies  atomic.Int64 // how often Reset was called, times two; odd while it runs, under mu
+	dropped atomic.Int64 // numbers discarded by Reset and by their age
+
+	mu    sync.Mutex
+	stats Stats
+}
+
+// A chunk is a reserved range, linked to the next one. Chunks are used in the order in which
+// they were reserved. One is used up before the next one is current, so that a caller that
+// still sees it takes no more numbers from it. Thus numbers ascend.
+type chunk struct {
+	used  atomic.Int64 // exceeds n if callers came too late
+	n     int64
+	base  int64 // the numbers are base+1 to base+n
+	due   int64 // how many are used when the next chunk is to be reserved
+	prior int64 // numbers in the chunks before it
+	born  time.Duration
+	next  atomic.Pointer[chunk]
+}
+
+// A turn lasts from one answer of the store to the next.
+type turn struct {
+	err   error        // the answer that it began with
+	short atomic.Int64 // how many numbers callers wait for
+	done  chan struct{}
+}
+
+// New returns an Issuer that works by p. It issues no numbers before Start.
+func New(p Policy) *Issuer {
+	e := &Issuer{Policy: p, kick: make(chan struct{}, 1), done: make(chan struct{})}
+	e.cur.Store(e.chunk(numberstore.Range{First: 1}, 0, 0))
+	e.turn.Store(&turn{err: p.NotStarted, done: make(chan struct{})})
+	e.stats.Step = p.Step
+	e.cancel = func() { close(e.done) }
+	return e
+}
+
+func (e *Issuer) chunk(r numberstore.Range, prior int64, born time.Duration) *chunk {
+	c := &chunk{n: r.Len(), base: r.First - 1, prior: prior, born: born}
+	switch {
+	case e.MaxAge > 0 && c.n < 2:
+		c.due = math.MaxInt64
+	case e.MaxAge > 0:
+		c.due = c.n / 2
+	}
+	return c
+}
+
+// Start makes e issue numbers until Close. It does no I/O. A second Start returns false.
+func (e *Issuer) Start(ctx context.Context) (bool, error) {
+	e.life.Lock()
+	defer e.life.Unlock()
+	switch err := e.Standing(); {
+	case err == nil:
+		return false, nil
+	case errors.Is(err, e.Stopped):
+		return false, err
+	}
+	e.report(nil)
+	if e.Strict && !e.Look {
+		return true, nil
+	}
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.cancel = cancel
+	go e.prefetch(life, e.cur.Load())
+	return true, nil
+}
+
+// Close ends e for good. It discards numbers that were reserved and not issued.
+func (e *Issuer) Close() {
+	e.life.Lock()
+	defer e.life.Unlock()
+	if !errors.Is(e.Standing(), e.Stopped) {
+		e.cancel()
+		<-e.done
+		e.cur.Store(&chunk{prior: e.issued() + e.dropped.Load()})
+		e.report(e.Stopped)
+	}
+}
+
+// Standing returns NotStarted, Stopped, or nil.
+func (e *Issuer) Standing() error {
+	if err := e.turn.Load().err; errors.Is(err, e.NotStarted) || errors.Is(err, e.Stopped) {
+		return err
+	}
+	return nil
+}
+
+// Take returns the next number if it is at hand.
+func (e *Issuer) Take() (int64, bool) {
+	c := e.cur.Load()
+	if e.MaxAge > 0 && e.old(c) {
+		return 0, false
+	}
+	k := c.used.Add(1)
+	if k == c.due {
+		e.wake()
+	}
+	return c.base + k, k <= c.n
+}
+
+// Fill fills dst with ascending numbers, which need not be consecutive. It waits until ctx
+// ends. If hasty, it fails at the first failure of the store, and the end of ctx means that
+// the store is slow, not that the caller has left. On error, dst is zeroed and the numbers
+// taken for it are never issued. If Reset is called meanwhile, Fill starts again, since a copy
+// of the process may have what it has.
+func (e *Issuer) Fill(ctx context.Context, dst []int64, hasty bool) error {
+	for rest, copies := dst, e.resets(); len(rest) > 0; {
+		n, err := e.some(ctx, rest, hasty)
+		if err != nil {
+			clear(dst)
+			return err
+		}
+		rest = rest[n:]
+		if now := e.copies.Load(); now != copies {
+			rest, copies = dst, e.resets()
+		}
+	}
+	return nil
+}
+
+// some fills the beginning of dst and returns how many numbers that is. It may be 0.
+func (e *Issuer) some(ctx context.Context, dst []int64, hasty bool) (n int64, err error) {
+	if e.Strict {
+		return e.ask(ctx, dst, hasty)
+	}
+	c := e.cur.Load()
+	first, n := e.take(c, int64(len(dst)))
+	if n == 0 {
+		return 0, e.advance(ctx, c, int64(len(dst)), e.final(ctx, hasty))
+	}
+	for k := range dst[:n] {
+		dst[k] = first + int64(k)
+	}
+	return n, nil
+}
+
+// take takes up to want numbers of c and returns the first one and their count.
+func (e *Issuer) take(c *chunk, want int64) (first, n int64) {
+	if c.used.Load() >= c.n || e.old(c) {
+		return 0, 0 // so that retries do not make used grow without end
+	}
+	start := c.used.Add(want) - want
+	if start < c.due && start+want >= c.due {
+		e.wake()
+	}
+	return c.base + start + 1, max(0, min(want, c.n-start))
+}
+
+func (c *chunk) left() int64 { return max(0, c.n-c.used.Load()) }
+
+func (e *Issuer) old(c *chunk) bool { return e.MaxAge > 0 && e.Now()-c.born > e.MaxAge }
+
+// drop uses up c.
+func (e *Issuer) drop(c *chunk) {
+	for used := c.used.Load(); used < c.n; used = c.used.Load() {
+		if c.used.CompareAndSwap(used, c.n) {
+			e.dropped.Add(c.n - used)
+		}
+	}
+}
+
+// move makes the chunk after c the current one. It returns false if there is none yet.
+func (e *Issuer) move(c *chunk) bool {
+	next := c.next.Load()
+	if next == nil {
+		return false
+	}
+	e.drop(c)
+	if e.cur.CompareAndSwap(c, next) { // fails if another caller was faster, or Close
+		e.wake()
+	}
+	return true
+}
+
+func (e *Issuer) wake() {
+	select {
+	case e.kick <- struct{}{}:
+	default:
+	}
+}
+
+// First waits for the first numbers until ctx ends, or until final.
+func (e *Issuer) First(ctx context.Context, final func(error) bool) error {
+	if c := e.cur.Load(); c.n == 0 {
+		return e.advance(ctx, c, 0, final)
+	}
+	return nil
+}
+
+// advance returns when c, which is used up or old, is no longer the current chunk. lack is
+// how many numbers the caller still needs.
+func (e *Issuer) advance(ctx context.Context, c *chunk, lack int64, final func(error) bool) error {
+	for waiting := false; ; {
+		t := e.turn.Load() // before the chain: the end of the turn announces what is linked later
+		if e.move(c) {
+			return nil
+		}
+		if t.err != nil && final(t.err) {
+			return t.err
+		}
+		if !waiting && lack > 0 {
+			waiting = true
+			e.waits.Add(1)
+		}
+		t.short.Add(lack)
+		e.wake()
+		select {
+		case <-t.done:
+		case <-ctx.Done():
+			t.short.Add(-lack)
+			return e.ended(ctx, t.err)
+		}
+	}
+}
+
+// ask fills the beginning of dst with one reservation. It hands the numbers straight from
+// the store to the caller, so that they are in the order of the reservations.
+func (e *Issuer) ask(ctx context.Context, dst []int64, hasty bool) (n int64, err error) {
+	err = e.try(ctx, e.final(ctx, hasty), func() error {
+		if err := e.Standing(); err != nil {
+			return err
+		}
+		got, err := e.Ask(ctx, min(int64(len(dst)), e.Most), hasty)
+		if err != nil {
+			return err
+		}
+		n = got.Len()
+		e.direct.Add(n)
+		for k := range dst[:n] {
+			dst[k] = got.First + int64(k)
+		}
+		return nil
+	})
+	return n, err
+}
+
+// final returns Final, or always true if hasty. A caller does not wait for what comes after
+// its deadline either.
+func (e *Issuer) final(ctx context.Context, hasty bool) func(error) bool {
+	return func(err error) bool {
+		deadline, ok := ctx.Deadline()
+		wait := e.Wait(err)
+		return hasty || e.Final(err) || ok && wait > 0 && time.Until(deadline) < wait
+	}
+}
+
+// Try repeats attempt until it succeeds, its error is final, or ctx ends.
+func (e *Issuer) Try(ctx context.Context, attempt func() error) error {
+	return e.try(ctx, e.final(ctx, false), attempt)
+}
+
+func (e *Issuer) try(ctx context.Context, final func(error) bool, attempt func() error) error {
+	var why error // the last error before ctx ended
+	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
+		err := attempt()
+		if err == nil || final(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return e.ended(ctx, cmp.Or(why, err))
+		}
+		why = err
+		wait := min(e.Wait(err), lookTime) // the time may be put right meanwhile
+		select {
+		case <-time.After(cmp.Or(wait, delay/2+rand.N(delay))):
+		case <-e.turn.Load().done: // by Close
+		case <-ctx.Done():
+			return e.ended(ctx, err)
+		}
+	}
+}
+
+// ended adds the cause of ctx to err, which is nil if there was no answer.
+func (e *Issuer) ended(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", cmp.Or(err, e.Late), cause)
+	}
+	return err
+}

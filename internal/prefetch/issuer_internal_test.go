@@ -1,0 +1,78 @@
+package prefetch
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/snowlease/snowlease/internal/numberstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errStopped = errors.New("stopped")
+
+// open returns an Issuer that has started, of 10 numbers a reservation.
+func open(t *testing.T) *Issuer {
+	t.Helper()
+	var last atomic.Int64
+	e := New(Policy{
+		Steps: numberstore.Steps{Min: 10, Max: 10, Cover: time.Second}, Step: 10, Most: 10,
+		Now: func() time.Duration { return 0 },
+		Reserve: func(_ context.Context, n, _ int64) (numberstore.Range, error) {
+			end := last.Add(n)
+			return numberstore.Range{First: end - n + 1, Last: end}, nil
+		},
+		Final:      func(err error) bool { return errors.Is(err, errStopped) },
+		Wait:       func(error) time.Duration { return 0 },
+		Kind:       func(error) int { return 0 },
+		NotStarted: errors.New("not started"), Stopped: errStopped,
+	})
+	_, err := e.Start(t.Context())
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
+	return e
+}
+
+// A caller who saw a used-up chunk before Close and goes on after it revives nothing.
+func TestSlowCallerAfterClose(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	require.NoError(t, e.Fill(t.Context(), make([]int64, 1), false))
+	used := e.cur.Load()
+	require.NoError(t, e.Fill(t.Context(), make([]int64, 11), false))
+	require.NotNil(t, used.next.Load())
+	e.Close()
+	require.True(t, e.move(used))
+	require.ErrorIs(t, e.Fill(t.Context(), make([]int64, 1), false), errStopped)
+	require.GreaterOrEqual(t, e.Stats().Issued, int64(12))
+}
+
+// A batch that begins while Reset runs takes nothing of what that discards.
+func TestBatchDuringReset(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	require.NoError(t, e.Fill(t.Context(), make([]int64, 1), false)) // has more reserved
+	e.mu.Lock()
+	e.copies.Add(1)
+	before := e.cur.Load().base + 10
+	ids, done := make([]int64, 2), make(chan error, 1)
+	go func() { done <- e.Fill(t.Context(), ids, false) }()
+	select {
+	case err := <-done:
+		t.Error("it has ended before Reset", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	for e.move(e.cur.Load()) {
+	}
+	e.drop(e.cur.Load())
+	e.copies.Add(1)
+	e.mu.Unlock()
+	require.NoError(t, <-done)
+	require.Greater(t, ids[0], before)
+}

@@ -1,0 +1,115 @@
+package prefetch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/numberstore"
+)
+
+// prefetch keeps one chunk reserved behind the current one, which is at first the last of the
+// chain.
+func (e *Issuer) prefetch(ctx context.Context, tail *chunk) {
+	defer close(e.done)
+	var look <-chan time.Time
+	if e.Look {
+		ticker := time.NewTicker(lookTime)
+		defer ticker.Stop()
+		look = ticker.C
+	}
+	step, used, at := e.Step, int64(0), e.Now()
+	for {
+		// Once per chunk, not per attempt: an outage says nothing about the rate.
+		for ahead := true; ; {
+			if short := e.short() > 0; !e.Strict && e.cur.Load() == tail && (short || ahead && tail.used.Load() >= tail.due) {
+				now, n := e.Now(), e.issued()
+				step = e.Steps.Next(step, n-used, now-at)
+				used, at = n, now
+				if ahead = e.MaxAge == 0 || step > 1; ahead || short {
+					break
+				}
+			}
+			select {
+			case <-e.kick:
+			case <-look:
+				if s := e.Stats(); s.Err != nil || s.doubt {
+					_, _ = e.Ask(ctx, 0, false)
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+		e.mu.Lock()
+		e.stats.Step = step
+		e.mu.Unlock()
+		for linked := false; !linked; {
+			var next *chunk
+			copies := e.copies.Load()
+			if e.try(ctx, func(err error) bool { return errors.Is(err, e.Over) }, func() error {
+				asked := e.Now() // the reply may be late
+				got, err := e.Ask(ctx, max(step, min(e.short(), e.Most)), false)
+				if next = e.chunk(got, tail.prior+tail.n, asked); err == nil && e.old(next) {
+					err = e.Aged
+				}
+				if err != nil && ctx.Err() == nil {
+					e.report(err)
+				}
+				return err
+			}) != nil {
+				return
+			}
+			e.mu.Lock()
+			if linked = e.copies.Load() == copies; linked { // else copies of the process may have the same numbers
+				tail.next.Store(next)
+				tail = next
+			}
+			e.mu.Unlock()
+		}
+		e.report(nil) // after the link, so that those who wake up find it
+	}
+}
+
+func (e *Issuer) short() int64 { return e.turn.Load().short.Load() }
+
+// Ask asks the store once and notes the answer. With n 0, it reserves nothing.
+func (e *Issuer) Ask(ctx context.Context, n int64, own bool) (got numberstore.Range, err error) {
+	err = e.Call(ctx, own, func() (err error) {
+		got, err = e.Reserve(ctx, n, e.above.Load())
+		return err
+	})
+	if err != nil {
+		return numberstore.Range{}, err
+	}
+	e.given.Add(got.Len())
+	for above := e.above.Load(); got.Last > above && !e.above.CompareAndSwap(above, got.Last); above = e.above.Load() {
+	}
+	return got, nil
+}
+
+func (e *Issuer) report(err error) {
+	close(e.turn.Swap(&turn{err: err, done: make(chan struct{})}).done)
+}
+
+// Reset discards the numbers that are reserved but not issued. It is for a process that
+// may have been copied with its memory, whose copies hold the same numbers. Calls in progress
+// ask again; in strict order only they hold numbers.
+func (e *Issuer) Reset() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.copies.Add(1)
+	for e.move(e.cur.Load()) {
+	}
+	e.drop(e.cur.Load())
+	e.copies.Add(1)
+}
+
+// resets returns copies, after a Reset that is under way.
+func (e *Issuer) resets() int64 {
+	if n := e.copies.Load(); n%2 == 0 {
+		return n
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.copies.Load()
+}

@@ -1,0 +1,89 @@
+package prefetch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
+)
+
+// Stats says what an Issuer did and has.
+type Stats struct {
+	Step                   int64 // of the last chunk
+	Reservations, Failures int64 // answers of the store
+	Reserved, Failed       time.Time
+	Since                  time.Time // when the first attempt after the last success began, if it failed
+	Err                    error     // of the last answer
+
+	Given, Issued, Waits int64
+	Next, AtHand         int64 // the next number, and how many are neither issued nor old
+	Above                int64 // the greatest number from the store
+
+	kind  int  // as last told to Changed
+	doubt bool // the last call says nothing about the store
+}
+
+// Call notes the answer of a call of the store. own says that the end of ctx means a slow
+// store, not a caller who has left.
+func (e *Issuer) Call(ctx context.Context, own bool, call func() error) error {
+	began := time.Now()
+	err := call()
+	conclusive := err == nil || own || ctx.Err() == nil
+	kind := e.Kind(err)
+	e.mu.Lock()
+	s := &e.stats
+	if err == nil {
+		s.Reservations++
+		s.Reserved = time.Now()
+	} else {
+		s.Failures++
+	}
+	if s.doubt = !conclusive && (e.Look || errors.Is(err, context.Canceled)); s.doubt { // its caller has left
+		e.mu.Unlock()
+		return err
+	}
+	s.Err = fault.Told(err)
+	if err != nil {
+		s.Failed = time.Now()
+	}
+	if kind == 0 {
+		s.Since = time.Time{}
+	} else if s.Since.IsZero() {
+		s.Since = began
+	}
+	since, changed := s.Since, conclusive && s.kind != kind
+	if changed {
+		s.kind = kind
+	}
+	e.mu.Unlock()
+	if changed { // without the lock, because a log handler may ask for Stats
+		e.Changed(since, err)
+	}
+	return err
+}
+
+// issued returns how many numbers of chunks were issued.
+func (e *Issuer) issued() int64 {
+	c := e.cur.Load()
+	return c.prior + c.n - c.left() - e.dropped.Load()
+}
+
+// Stats does no I/O.
+func (e *Issuer) Stats() Stats {
+	e.mu.Lock()
+	s := e.stats
+	e.mu.Unlock()
+	s.Given, s.Issued, s.Waits, s.Above = e.given.Load(), e.issued()+e.direct.Load(), e.waits.Load(), e.above.Load()
+	for c := e.cur.Load(); c != nil; c = c.next.Load() {
+		left := c.left()
+		if e.old(c) {
+			continue
+		}
+		if s.Next == 0 && left > 0 {
+			s.Next = c.base + c.n - left + 1
+		}
+		s.AtHand += left
+	}
+	return s
+}
