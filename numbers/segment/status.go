@@ -68,7 +68,7 @@ func (i *Issuer) storeName() string {
 
 // Status returns the status of the Issuer. It does no I/O.
 func (i *Issuer) Status() Status {
-	s, strict := i.of.Stats(), i.cfg.Order == OrderStrict
+	s := i.of.Stats()
 	st := Status{
 		State: StateReady, Name: i.cfg.Name, Order: i.cfg.Order, Store: i.storeName(), Next: s.Next, Last: s.Above, Max: i.cfg.Max, Remaining: s.AtHand,
 		Step: s.Step, Issued: s.Issued, Reserved: s.Reserved,
@@ -85,7 +85,7 @@ func (i *Issuer) Status() Status {
 		st.State, st.FailingSince = StateClosed, time.Time{}
 	case waiting && errors.Is(s.Err, ErrEnd):
 		st.State = StateEnded
-	case waiting && (!strict || time.Since(s.Failed) < doubt):
+	case waiting && (i.cfg.Order != OrderStrict || time.Since(s.Failed) < doubt):
 		st.State = StateWaiting
 	}
 	return st
