@@ -138,6 +138,7 @@ func (c *Counter) policy() prefetch.Policy {
 		Now:        func() time.Duration { return c.mono() },
 		Reserve:    func(ctx context.Context, n, above int64) (numberstore.Range, error) { return c.source(ctx, n, above) },
 		Final:      c.final,
+		Retry:      time.Second,
 		Wait:       wait,
 		Kind:       conditionOf,
 		Changed:    c.logChange,

@@ -47,7 +47,7 @@ type Request struct {
 	// N is the maximum count of numbers, 1 to MaxReservation.
 	N int64
 	// Above is the greatest number that the caller knows to be taken, or 0. It brings a
-	// store up to date that has lost reservations. A dispenser refuses one that no loss explains.
+	// store up to date that has lost reservations.
 	Above int64
 	// Max is the greatest number allowed, at least Start.
 	Max int64

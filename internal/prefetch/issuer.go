@@ -32,7 +32,8 @@ type Policy struct {
 	Reserve func(ctx context.Context, n, above int64) (numberstore.Range, error)
 	// Final reports whether a caller shall not wait for another attempt after err.
 	Final func(err error) bool
-	Over  error // if not nil, there is no other attempt after it
+	Over  error         // if not nil, there is no other attempt after it
+	Retry time.Duration // the longest delay before another attempt, give or take half
 	// Wait returns how long the store will give none, or 0 if err does not say.
 	Wait func(err error) time.Duration
 	// Kind classifies answers, for Changed. Kind 0 is that of a store that provides numbers.
@@ -51,7 +52,7 @@ type Policy struct {
 // only if counter.lua runs more than once a second.
 const lookTime = 500 * time.Millisecond
 
-const firstRetry, lastRetry = 50 * time.Millisecond, time.Second
+const firstRetry = 50 * time.Millisecond
 
 // An Issuer issues numbers in ascending order. All methods are safe for concurrent use.
 type Issuer struct {
@@ -323,7 +324,7 @@ func (e *Issuer) Try(ctx context.Context, attempt func() error) error {
 
 func (e *Issuer) try(ctx context.Context, final func(error) bool, attempt func() error) error {
 	var why error // the last error before ctx ended
-	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
+	for delay := firstRetry; ; delay = min(2*delay, e.Retry) {
 		err := attempt()
 		if err == nil || final(err) {
 			return err

@@ -29,6 +29,7 @@ func open(t *testing.T) *Issuer {
 			return numberstore.Range{First: end - n + 1, Last: end}, nil
 		},
 		Final:      func(err error) bool { return errors.Is(err, errStopped) },
+		Retry:      time.Second,
 		Wait:       func(error) time.Duration { return 0 },
 		Kind:       func(error) int { return 0 },
 		NotStarted: errors.New("not started"), Stopped: errStopped,

@@ -8,7 +8,6 @@ import (
 	mathrand "math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,7 +15,6 @@ import (
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/redisconn"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
 )
@@ -39,8 +37,7 @@ var (
 // A number costs one round trip to Redis. All processes share the current segment and
 // the next one, so numbers ascend across all of them. When the next one becomes current,
 // one process fetches another in the background, so at a steady rate no process waits for
-// the store to reserve. Before a process gives the first number of a segment, it asks the store
-// whether that is reserved, if the store has a method Given, as dbseq.Segments has.
+// the store.
 //
 // The state is one hash, snowlease:{name}:dispenser, without a TTL. It may be deleted at
 // any time.
@@ -71,9 +68,7 @@ type Dispenser struct {
 
 	mu     sync.Mutex
 	closed bool
-	given  map[string]int64 // by name, what the store behind had given when it was asked last
-	away   atomic.Int64     // when it did not answer, in Unix ns
-	stop   chan struct{}    // closed by Close
+	stop   chan struct{} // closed by Close
 	fetchs sync.WaitGroup
 }
 
@@ -97,7 +92,7 @@ func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return &Dispenser{conn: c, store: store, cfg: cfg.WithDefaults(), stop: make(chan struct{}), given: map[string]int64{}}, nil
+	return &Dispenser{conn: c, store: store, cfg: cfg.WithDefaults(), stop: make(chan struct{})}, nil
 }
 
 // Close cancels fetches from the store in progress and waits for them. Segments in Redis
@@ -134,9 +129,7 @@ func (d *Dispenser) Warnings() []string {
 
 // Reserve implements segment.Store. It waits for the store behind it if Redis has no
 // numbers left. Errors are segment.ErrEnd and segment.ErrRequest, those of the store behind it,
-// segment.ErrClosed, and lease.ErrDamaged, also if Redis or r.Above is ahead of that store by more
-// than a tenth of the numbers that are left, or than 1,000 of the largest segments and 10^9, if the
-// store has a method Given, as dbseq.Segments has; and ErrRunID and ErrReplica of package redisseq.
+// segment.ErrClosed, lease.ErrDamaged, and ErrRunID and ErrReplica of package redisseq.
 func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if err := check(r); err != nil {
 		return numberstore.Range{}, err
@@ -161,11 +154,7 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 		case n > 0 && first > r.Max:
 			return numberstore.Range{}, fmt.Errorf("%w: %q at %s is at %d", segment.ErrEnd, r.Name, d, first)
 		case n > 0:
-			got := numberstore.Range{First: first, Last: min(first+n-1, r.Max)}
-			if err := d.reserved(ctx, r, got.Last); err != nil {
-				return numberstore.Range{}, err
-			}
-			return got, nil
+			return numberstore.Range{First: first, Last: min(first+n-1, r.Max)}, nil
 		}
 		if err := d.await(ctx, fetched); err != nil {
 			return numberstore.Range{}, err
@@ -245,82 +234,8 @@ func (d *Dispenser) reserve(ctx context.Context, r numberstore.Request, s state)
 	}
 	step = numberstore.Steps{Min: d.cfg.MinStep, Max: d.cfg.MaxStep, Cover: d.cfg.Cover}.Next(step, s.used, time.Duration(s.ms)*time.Millisecond)
 	r.N = max(step, min(r.N, d.cfg.MaxStep)) // so that a batch is not split
-	if r.Above = max(r.Above, s.top); r.Above > d.least(r.Name, 0) {
-		if _, err := d.plausible(ctx, r); err != nil {
-			return numberstore.Range{}, err
-		}
-	}
-	return d.behind(ctx, r)
-}
-
-// reserved makes sure that the store behind has reserved the numbers up to last, which Redis gave:
-// if it lost that, or another program wrote them into Redis, it would give them again. It asks
-// once for each segment of others. What Redis has is valid while the store is away, so it asks
-// shortly, and not again for some seconds.
-func (d *Dispenser) reserved(ctx context.Context, r numberstore.Request, last int64) error {
-	if last <= d.least(r.Name, 0) || time.Since(time.Unix(0, d.away.Load())) < fetchTime {
-		return nil
-	}
-	r.N, r.Above = 1, last
-	short, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	given, err := d.plausible(short, r)
-	switch {
-	case errors.Is(err, lease.ErrDamaged):
-		return err
-	case ctx.Err() != nil: // says nothing about the store
-		return context.Cause(ctx)
-	case err != nil:
-		d.away.Store(time.Now().UnixNano())
-		return nil
-	case given < 0 || last <= given:
-		return nil
-	}
-	_, err = d.behind(ctx, r)
-	return err
-}
-
-// behind reserves numbers in the store behind.
-func (d *Dispenser) behind(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
-	got, err := numberstore.Reserve(ctx, d.store, r)
-	if err == nil {
-		d.least(r.Name, got.Last)
-	}
-	return got, err
-}
-
-// least notes that the store behind has given a number, and returns the greatest of these.
-func (d *Dispenser) least(name string, given int64) int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.given[name] = max(d.given[name], given)
-	return d.given[name]
-}
-
-// plausible returns the greatest number that the store behind has given, or -1 if it does not tell.
-// It refuses numbers that Redis says are taken if no loss of that store explains why it has not
-// given them: another program that writes to Redis would use up a name.
-func (d *Dispenser) plausible(ctx context.Context, r numberstore.Request) (given int64, err error) {
-	store, ok := d.store.(interface {
-		Given(ctx context.Context, name string) (int64, error)
-	})
-	if !ok {
-		return -1, nil
-	}
-	given, err = store.Given(ctx, r.Name)
-	switch {
-	case errors.Is(err, segment.ErrUnknown):
-		given = r.Start - 1
-	case err != nil:
-		return 0, err
-	default:
-		d.least(r.Name, given)
-	}
-	if r.Above-given <= min(max(1000*d.cfg.MaxStep, numberstore.MaxReservation), (r.Max-given)/10) {
-		return given, nil
-	}
-	return given, fmt.Errorf("%w: numbers of %q up to %d are said to be taken, but %s gave up to %d: if they are, create or resume the name above them; if not, delete %s and restart the processes",
-		lease.ErrDamaged, r.Name, r.Above, d, given, d.conn.Key(r.Name, "dispenser"))
+	r.Above = max(r.Above, s.top)
+	return numberstore.Reserve(ctx, d.store, r)
 }
 
 func (d *Dispenser) install(ctx context.Context, name, me string, got numberstore.Range) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,11 +50,6 @@ func (b *behind) Reserve(ctx context.Context, r numberstore.Request) (numberstor
 	}
 	return got, err
 }
-
-// The stores that a configuration puts behind a dispenser answer its question.
-var _ interface {
-	Given(ctx context.Context, name string) (int64, error)
-} = (*dbseq.Segments)(nil)
 
 func ordered(steps ...int64) segment.Config {
 	cfg := segment.Config{Name: "orders", Order: segment.OrderStrict}
@@ -616,166 +610,6 @@ func TestDispenserRefusesDamage(t *testing.T) {
 		_, err = d.Reserve(t.Context(), numbers(1))
 		require.ErrorIs(t, err, lease.ErrDamaged, field)
 		require.ErrorContains(t, err, key)
-	}
-}
-
-// A silent store answers no question, but reserves.
-type silent struct {
-	numberstore.Memory
-	asked atomic.Int64
-}
-
-func (s *silent) Given(ctx context.Context, _ string) (int64, error) {
-	s.asked.Add(1)
-	<-ctx.Done()
-	return 0, ctx.Err()
-}
-
-// TestStoreBehindThatIsSilent: numbers that are in Redis are given though the store behind does not
-// say whether it has reserved them, and few calls wait for it.
-func TestStoreBehindThatIsSilent(t *testing.T) {
-	t.Parallel()
-	s, b := redistest.NewMini(t), new(silent)
-	one := issuer(t, dispenser(t, s.Client(t), b, ordered(100)), ordered(100))
-	other := issuer(t, dispenser(t, s.Client(t), b, ordered(100)), ordered(100))
-	began := time.Now()
-	all := take(t, one, 1)
-	for range 40 {
-		all = append(append(all, take(t, other, 1)...), take(t, one, 1)...)
-	}
-	requireRising(t, all)
-	require.LessOrEqual(t, b.asked.Load(), 3+int64(time.Since(began)/time.Second))
-}
-
-// TestCallerThatGaveUp: a caller that does not wait for an answer says nothing about the store.
-func TestCallerThatGaveUp(t *testing.T) {
-	t.Parallel()
-	s, b := redistest.NewMini(t), new(silent)
-	take(t, issuer(t, dispenser(t, s.Client(t), b, ordered(100)), ordered(100)), 1)
-	d := dispenser(t, s.Client(t), b, ordered(100))
-	for n := range int64(3) {
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			for b.asked.Load() <= n && ctx.Err() == nil {
-				time.Sleep(time.Millisecond)
-			}
-			cancel()
-		}()
-		_, err := d.Reserve(ctx, numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 1000})
-		cancel()
-		require.ErrorIs(t, err, context.Canceled)
-		require.Equal(t, n+1, b.asked.Load())
-	}
-}
-
-// TestTopOfAStranger: what another program writes into the hash costs the store behind it no more
-// numbers than a tenth, and is forgotten with the hash.
-func TestTopOfAStranger(t *testing.T) {
-	t.Parallel()
-	const key = "snowlease:{orders}:dispenser"
-	for name, limit := range map[string]int64{"eight digits": 99_999_999, "all": math.MaxInt64} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := redistest.NewMini(t)
-			var behind numberstore.Memory
-			open := func() *redissegments.Dispenser { return dispenser(t, s.Client(t), &behind, ordered(10)) }
-			req := numbers(1)
-			req.Max = limit
-			given := func() int64 {
-				n, err := behind.Given(t.Context(), "orders")
-				if err != nil {
-					require.ErrorIs(t, err, segment.ErrUnknown)
-				}
-				return n
-			}
-			set := func(top int64, whole bool) {
-				fields := []any{"top", top}
-				if whole {
-					fields = append(fields, "first", top-9, "len", 10, "used", 10, "nfirst", 0, "nlen", 0, "want", "")
-				} else {
-					require.NoError(t, s.Admin.Del(t.Context(), key).Err())
-				}
-				require.NoError(t, s.Admin.HSet(t.Context(), key, fields...).Err())
-			}
-			lost := min(numberstore.MaxReservation, limit/10)
-			for _, top := range []int64{lost + 100, limit - 10, limit} {
-				for _, whole := range []bool{false, true} {
-					before, d := given(), open()
-					set(top, whole)
-					for range 200 { // nobody waits between attempts
-						_, err := d.Reserve(t.Context(), req)
-						require.ErrorIs(t, err, lease.ErrDamaged, "%d", top)
-						require.ErrorContains(t, err, "delete "+key)
-					}
-					require.NoError(t, d.Close()) // and what it does in the background
-					require.Equal(t, before, given(), "%d", top)
-					require.NoError(t, s.Admin.Del(t.Context(), key).Err())
-					d = open()
-					got, err := d.Reserve(t.Context(), req)
-					require.NoError(t, err)
-					require.Equal(t, before+1, got.First)
-					require.NoError(t, d.Close()) // the hash stays, for what follows
-				}
-			}
-
-			// Nor are numbers given of a segment that the store behind never gave.
-			for _, known := range []bool{true, false} {
-				d := open()
-				if known {
-					_, err := d.Reserve(t.Context(), req)
-					require.NoError(t, err)
-				}
-				require.NoError(t, s.Admin.HSet(t.Context(), key, "top", limit, "first", limit-9, "len", 10, "used", 0, "nfirst", 0, "nlen", 0, "want", "").Err())
-				for range 20 {
-					_, err := d.Reserve(t.Context(), req)
-					require.ErrorIs(t, err, lease.ErrDamaged)
-				}
-				require.NoError(t, d.Close())
-				before := given()
-				require.NoError(t, s.Admin.Del(t.Context(), key).Err())
-				d = open()
-				got, err := d.Reserve(t.Context(), req)
-				require.NoError(t, err)
-				require.Equal(t, before+1, got.First)
-				require.NoError(t, d.Close())
-			}
-
-			// What is given of a segment that nobody reserved is not given again once the hash is deleted.
-			d := open()
-			_, err := d.Reserve(t.Context(), req)
-			require.NoError(t, err)
-			top := given() + 50
-			require.NoError(t, s.Admin.HSet(t.Context(), key, "top", top, "first", top-29, "len", 10, "used", 0, "nfirst", top-19, "nlen", 20, "want", "").Err())
-			seen := map[int64]bool{}
-			for range 5 {
-				got, err := d.Reserve(t.Context(), req)
-				require.NoError(t, err)
-				seen[got.First] = true
-			}
-			require.NoError(t, d.Close())
-			require.NoError(t, s.Admin.Del(t.Context(), key).Err())
-			d = open()
-			for range 60 {
-				got, err := d.Reserve(t.Context(), req)
-				require.NoError(t, err)
-				require.False(t, seen[got.First], "%d comes twice", got.First)
-			}
-			require.NoError(t, d.Close())
-
-			// As much as a store may lose is made up for, also if it lost the name.
-			top = given() + lost/2
-			set(top, false)
-			d = open()
-			got, err := d.Reserve(t.Context(), req)
-			require.NoError(t, err)
-			require.Equal(t, top+1, got.First)
-			require.NoError(t, d.Close())
-			behind = numberstore.Memory{}
-			set(top, false)
-			got, err = open().Reserve(t.Context(), req)
-			require.NoError(t, err)
-			require.Equal(t, top+1, got.First)
-		})
 	}
 }
 

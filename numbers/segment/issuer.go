@@ -66,6 +66,7 @@ func New(store Store, cfg Config, opts ...Option) (*Issuer, error) {
 		Reserve: i.reserve,
 		Final:   final,
 		Over:    ErrEnd,
+		Retry:   2 * time.Second,
 		Wait:    func(error) time.Duration { return 0 },
 		Kind: func(err error) int {
 			if err != nil {

@@ -20,7 +20,6 @@ var onSegment = list{title: "segment", pkg: "numbers/segment", mutants: []mutant
 	{"a batch crosses the end of a segment", issuerGo, `max(0, min(want, c.n-start))`, `want`, "TestLostRepliesSkipSegments"},
 	{"what a batch took is not noted", issuerGo, `start := c.used.Add(want) - want`, `start := c.used.Load()`, "TestNumbersRiseWithinAProcess"},
 	{"a batch that fails is half there", issuerGo, `clear(dst)`, ``, "TestBatchThatFails"},
-	{"a slow caller brings back what was closed", issuerGo, `if e.cur.CompareAndSwap(c, next) {`, `if e.cur.Store(next); true {`, "TestManyIssuersAndCallers"},
 	{"a store is not told what this process knows", "numbers/segment/issuer.go", `i.cfg.request(n, above)`, `i.cfg.request(n, 0)`, "TestStoreThatWentBack"},
 	{"who has numbers creates a name that is lost", "numbers/segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestStoreThatWentBack"},
 	{"a store that goes back is believed", segmentStoreGo, `got.First <= r.Above || got.Last < got.First`, `got.Last < got.First`, "TestStoreThatWentBack"},
@@ -34,6 +33,12 @@ var onSegment = list{title: "segment", pkg: "numbers/segment", mutants: []mutant
 	{"a copy issues what it had of a batch", issuerGo, `now := e.copies.Load(); now != copies {`, `now := e.copies.Load(); now < copies {`, "TestResetBetweenTheSegmentsOfABatch"},
 	{"a copy issues what was asked for before", prefetchGo, `e.copies.Load() == copies`, `copies >= 0`, "TestResetForgetsAnswersUnderWay"},
 	{"a copy issues what both hold", prefetchGo, `e.drop(e.cur.Load())`, ``, "TestResetGivesUpWhatIsPrefetched"},
+}}
+
+// onPrefetch is what segments and ids counted in Redis share.
+var onPrefetch = list{title: "prefetch", pkg: "internal/prefetch", mutants: []mutant{
+	{"a slow caller brings back what was closed", issuerGo, `if e.cur.CompareAndSwap(c, next) {`, `if e.cur.Store(next); true {`, "TestSlowCallerAfterClose"},
+	{"a batch begins while Reset runs", prefetchGo, `n%2 == 0 {`, `n >= 0 {`, "TestBatchDuringReset"},
 }}
 
 // onSQLSegments are the statements of dbseq.Segments on SQLite.
@@ -93,11 +98,6 @@ var onRedisSegments = list{title: "redis segments and dispenser", pkg: "numbers/
 	{"a promotion of the same process goes unseen, dispenser", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/dispenser"},
 	{"another server's segments are gone on with", "numbers/redissegments/dispense_base.lua", `lost = lost or (onChange and h.run ~= run)`, ``, "TestStaleReplica"},
 	{"what a caller knows is not heeded, dispenser", dispenseLua, `lost = not less(above, plus(h.first, h.used))`, ``, "TestStaleStateIsSeenByWhoKnowsMore"},
-	{"whatever Redis says is taken", "numbers/redissegments/dispenser.go", `if r.Above-given <= min(max(1000*d.cfg.MaxStep, numberstore.MaxReservation), (r.Max-given)/10) {`, `if true {`, "TestTopOfAStranger"},
-	{"a name of few numbers is used up by what Redis says", "numbers/redissegments/dispenser.go", `(r.Max-given)/10)`, `r.Max)`, "TestTopOfAStranger"},
-	{"a segment that nobody reserved is given", "numbers/redissegments/dispenser.go", `if err := d.reserved(ctx, r, got.Last); err != nil {`, `if err := error(nil); err != nil {`, "TestTopOfAStranger"},
-	{"numbers that nobody reserved are given again when the hash is deleted", "numbers/redissegments/dispenser.go", "\t_, err = d.behind(ctx, r)\n\treturn err", "\treturn nil", "TestTopOfAStranger"},
-	{"a name that is not there yet is created above what Redis says", "numbers/redissegments/dispenser.go", `given = r.Start - 1`, `return -1, nil`, "TestTopOfAStranger"},
 	{"more than a segment has", dispenseLua, `math.min(n, h.len - h.used)`, `n`, "TestDispenserKeepsTheContract"},
 	{"a segment is installed by anybody", installLua, `if lost or h.want ~= me then`, `if lost then`, "TestInstalledOnce/wiped, and another was told"},
 	{"a segment below the last is installed", installLua, `if not less(h.top, first) then`, `if false then`, "TestStoreBehindThatWentBack"},
