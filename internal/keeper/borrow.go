@@ -53,11 +53,6 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 		k.count(late)
 		return false, late
 	}
-	if g, err = k.bounded(g, at); err != nil {
-		k.owner = [16]byte{} // it would get the same again
-		k.count(err)
-		return false, err
-	}
 	lent := rangeOf(g, at)
 	if err = k.adopt(lent); err != nil {
 		return !errors.Is(err, errReset), errors.Join(err, k.decline(ctx, g))

@@ -51,11 +51,9 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 	g, err := k.cfg.Center.Renew(call, k.grant)
 	at := k.cfg.Generator.Elapsed()
 	cancel()
-	if err == nil {
-		g, err = k.bounded(g, at)
-	}
 	switch {
 	case err == nil:
+		g = k.covered(g, at)
 		next := rangeOf(g, at)
 		if err := k.install(next); err != nil {
 			k.pace.failure()
