@@ -125,6 +125,9 @@ func TestMovedConnection(t *testing.T) {
 		// The tenant has the tables of another deployment.
 		runFile(t, s.tenantDB, s.engine)
 		runSegmentFile(t, s.tenantDB, s.engine)
+		s.pool.SetMaxIdleConns(0) // prepared statements keep to the tables that they have found
+		s.pool.SetMaxIdleConns(1)
+		s.run(t, s.move)
 		works("bills-2")
 		for _, table := range []string{"slot", "ticket", "meta", "segment"} {
 			require.Zero(t, number(t, s.tenantDB, "SELECT COUNT(*) FROM snowlease_"+table))
