@@ -66,7 +66,8 @@ func TestBatchDuringReset(t *testing.T) {
 	go func() { done <- e.Fill(t.Context(), ids, false) }()
 	select {
 	case err := <-done:
-		t.Error("it has ended before Reset", err)
+		e.mu.Unlock()
+		t.Fatal("it has ended before Reset", err)
 	case <-time.After(20 * time.Millisecond):
 	}
 	for e.move(e.cur.Load()) {
