@@ -32,11 +32,5 @@ func TestSlotsBeyondThePool(t *testing.T) {
 		rawExec(t, db, "DELETE FROM snowlease_slot WHERE slot BETWEEN 0 AND 3")
 		_, err = c.Acquire(t.Context(), request("orders", 4))
 		require.ErrorContains(t, err, "the record of the namespace was missing", "not a new namespace")
-
-		require.NoError(t, c.Extras().Init(t.Context(), request("bills", 4)))
-		rawExec(t, db, "UPDATE snowlease_slot SET ns = 'bills' WHERE ns = 'orders' AND slot = 4")
-		other := request("bills", 4)
-		other.Layout = "other"
-		require.ErrorIs(t, c.Extras().Init(t.Context(), other), lease.ErrExists, "not unused")
 	})
 }

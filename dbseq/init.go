@@ -30,7 +30,7 @@ func (c *Center) open(ctx context.Context, k *call) error {
 		return err
 	}
 	if v.there {
-		return c.reopen(ctx, k, v)
+		return lease.ErrExists
 	}
 	if err := k.refuse(v.now); err != nil {
 		return err

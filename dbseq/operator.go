@@ -1,7 +1,6 @@
 package dbseq
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -131,52 +130,5 @@ func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 			}
 		}
 		return unsettled()
-	})
-}
-
-// reopen replaces the pin of a namespace in which nothing was ever lent, for Init.
-//
-// It changes the version of every slot, so a claim by the former pin that runs meanwhile
-// fails, or its slot no longer counts as unused here.
-func (c *Center) reopen(ctx context.Context, k *call, v view) error {
-	old := lease.ParsePin(v.pin)
-	if old.Err() != nil || old == k.req.Pin() {
-		return lease.ErrExists
-	}
-	before := *k
-	before.args = k.args.with(args{"pool": old.Pool})
-	if v, err := c.look(ctx, &before); err != nil || v.known != old.Pool || v.beyond {
-		return cmp.Or(err, lease.ErrExists)
-	}
-	if err := k.refuse(v.now); err != nil {
-		return err
-	}
-	a := k.args.with(args{"oldpin": v.pin, "oldpool": old.Pool, "hold": int64(0)})
-	return c.atOnce(ctx, func(tx runner) error {
-		for _, step := range []struct {
-			change string
-			want   int64 // rows, or -1
-			skip   bool
-		}{
-			{"reopenslots", old.Pool, false},
-			{"reopen", 1, false},
-			{"reopendrop", -1, old.Pool <= k.req.Pool},
-			{"fill", -1, old.Pool >= k.req.Pool},
-		} {
-			if step.skip {
-				continue
-			}
-			n, err := c.execOn(ctx, tx, step.change, a)
-			if step.change == "reopendrop" && c.is(err, c.dialect.denied) {
-				return advised{fmt.Errorf("%w: to have fewer worker ids than before, the account also needs DELETE on the table %sslot", err, c.set.Prefix)}
-			}
-			if err != nil {
-				return err
-			}
-			if step.want >= 0 && n != step.want {
-				return lease.ErrExists
-			}
-		}
-		return nil
 	})
 }

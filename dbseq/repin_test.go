@@ -2,8 +2,6 @@ package dbseq_test
 
 import (
 	"context"
-	"database/sql/driver"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,81 +33,6 @@ func before(t *testing.T, step <-chan struct{}, end <-chan error) {
 	case err := <-end:
 		t.Fatalf("ended before: %v", err)
 	}
-}
-
-// repinned returns a request with another pin.
-func repinned() lease.Request {
-	req := request("orders", 2)
-	req.Layout = "other"
-	return req
-}
-
-// A borrow by the former pin that is under way when Init counts the slots counts.
-func TestInitWaitsForABorrow(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		c, n := counted(t, e, db, dsn)
-		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
-		begun, done := make(chan struct{}, 100), make(chan error, 1)
-		n.before = func(_ int64, query string) error {
-			if strings.HasPrefix(query, "UPDATE snowlease_slot SET ver") {
-				begun <- struct{}{}
-			}
-			return nil
-		}
-		tx := db.Begin()
-		rawExec(t, tx, "UPDATE snowlease_slot SET owner = 'x', ver = ver + 1, hwm_ms = 1 WHERE ns = 'orders' AND slot = 1")
-		go func() { done <- c.Extras().Init(t.Context(), repinned()) }()
-		if e.speaks != "sqlite" { // whose transaction waits at its begin
-			before(t, begun, done)
-		}
-		waitForLock(t, e, db)
-		require.NoError(t, tx.Commit().Error)
-		require.ErrorIs(t, <-done, lease.ErrExists)
-		rec, err := c.Extras().Operator.Record(t.Context(), "orders")
-		require.NoError(t, err)
-		req := request("orders", 2)
-		require.Equal(t, req.Pin(), rec.Pin)
-	})
-}
-
-// A borrow by the former pin that waits for Init fails.
-func TestBorrowWaitsForInit(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		c, n := counted(t, e, db, dsn)
-		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
-		committing, commit := make(chan struct{}, 100), make(chan struct{})
-		n.begin = func(tx driver.Tx) (driver.Tx, error) {
-			return lateTx{tx, func() { committing <- struct{}{}; <-commit }}, nil
-		}
-		pinned, lent := make(chan error, 1), make(chan error, 1)
-		go func() { pinned <- c.Extras().Init(t.Context(), repinned()) }()
-		before(t, committing, pinned)
-		other := center(t, db)
-		go func() {
-			_, err := other.Acquire(t.Context(), request("orders", 2))
-			lent <- err
-		}()
-		waitForLock(t, e, db)
-		close(commit)
-		require.NoError(t, <-pinned)
-		require.ErrorAs(t, <-lent, new(*lease.MismatchError))
-		acquire(t, c, repinned())
-	})
-}
-
-// A lateTx calls wait before it commits.
-type lateTx struct {
-	driver.Tx
-	wait func()
-}
-
-func (tx lateTx) Commit() error {
-	tx.wait()
-	return tx.Tx.Commit()
 }
 
 // A pin of a form that only another version knows refuses every member, and stays.

@@ -20,14 +20,12 @@ func localRemedy(err error) string {
 
 // remedy names the command that helps with an error of a start.
 func remedy(err error) string {
-	full, q, other := (*lease.NoFreeWorkerError)(nil), (*lease.QuarantineError)(nil), (*lease.MismatchError)(nil)
+	full, q := (*lease.NoFreeWorkerError)(nil), (*lease.QuarantineError)(nil)
 	switch {
 	case errors.As(err, &full) && full.Wait() > late, errors.As(err, &q) && q.Wait() > late:
 		return `: run "snowlease doctor"`
 	case errors.As(err, &full):
 		return `, widen "workers" if it is set; "snowlease workers" lists the holders`
-	case errors.As(err, &other) && other.Change == "" && !other.Stored.Retired && (other.Stored.Layout != other.Asked.Layout || other.Stored.Pool != other.Asked.Pool):
-		return ` ("snowlease init")`
 	}
 	return ""
 }

@@ -66,10 +66,8 @@ type Extras struct {
 	// It is cheap enough for the first start of a namespace.
 	Namespaces func(ctx context.Context) ([]string, error)
 	// Init creates a namespace that its owner knows to be new. Nothing can have been
-	// forgotten then, so times are exact from the first id on. If the namespace exists with
-	// another pin, its records are complete and show no loss, and nothing was ever lent, Init
-	// replaces the pin. Otherwise, if anything of the namespace exists, Init changes nothing
-	// and returns ErrExists.
+	// forgotten then, so times are exact from the first id on. If anything of the namespace
+	// exists, Init changes nothing and returns ErrExists.
 	Init func(ctx context.Context, req Request) error
 	// Examine checks the store, its server and what the account may do, for "snowlease doctor".
 	// It changes nothing. It returns an error only for an invalid namespace.

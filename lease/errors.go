@@ -17,7 +17,7 @@ var (
 	// as missing rights or a wrong password. A start then fails at once instead of trying
 	// again. A process that has started tries again.
 	ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
-	// ErrExists is returned by Extras.Init if it may not replace what exists of the namespace.
+	// ErrExists is returned by Extras.Init if anything of the namespace exists.
 	ErrExists = errors.New("lease: the namespace exists already")
 	// ErrDamaged is returned if a record of the store holds what no center can have written.
 	// Nothing is lent then: a damaged record never counts as empty. The error says which
@@ -78,7 +78,7 @@ func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now
 type MismatchError struct {
 	Namespace     string
 	Stored, Asked Pin // of the namespace and of the caller
-	// Change says how to change the pin. Default: by Init of Extras, while no worker id was lent.
+	// Change says how to change the pin; empty if only another namespace helps.
 	Change string
 }
 
@@ -96,12 +96,9 @@ func (e *MismatchError) Error() string {
 		}
 		return fmt.Sprintf("lease: namespace %q lost its records, and was opened again by a process with a lower MaxTTL or Skew (%v, %v) than this one has (%v, %v): give all the same", e.Namespace, was.MaxTTL, was.Skew, is.MaxTTL, is.Skew)
 	}
-	change := e.Change
-	if change == "" && e.Asked.Err() == nil { // a pin of worker ids, as init writes it
-		change = "if no worker id was ever lent, Init with the right configuration changes the pin"
-	}
-	if change != "" {
-		change = "; " + change
+	change := ""
+	if e.Change != "" {
+		change = "; " + e.Change
 	}
 	stored, asked := differences(e.Stored.String(), e.Asked.String())
 	return fmt.Sprintf("lease: namespace %q is pinned to %s, but this process asks for %s: give all members the same configuration, or this process another namespace%s",

@@ -30,18 +30,6 @@ func TestErrorsWithTextsOfTheStore(t *testing.T) {
 	}
 }
 
-// A pin of worker ids can be changed by init before the first is lent, others cannot.
-func TestMismatchNamesInit(t *testing.T) {
-	t.Parallel()
-	const want = `; if no worker id was ever lent, Init with the right configuration changes the pin`
-	five, ten := lease.Pin{Layout: "five", Pool: 32}, lease.Pin{Layout: "ten", Pool: 1024}
-	require.ErrorContains(t, &lease.MismatchError{Stored: five, Asked: ten}, want)
-	sequence := lease.ParsePin("layout={five} worker=1")
-	for _, err := range []error{&lease.MismatchError{Stored: sequence, Asked: sequence}, &lease.MismatchError{Stored: lease.Pin{Retired: true}, Asked: ten}} {
-		require.NotContains(t, err.Error(), "Init")
-	}
-}
-
 // An error shows the settings that differ and where they come from, and no others.
 func TestMismatchNamesWhatDiffers(t *testing.T) {
 	t.Parallel()

@@ -18,15 +18,3 @@ UPDATE snowlease_slot
 
 -- name: repin
 UPDATE snowlease_meta SET quarantine_ms = CASE WHEN quarantine_ms > 0 THEN quarantine_ms + :more ELSE 0 END, pin = :newpin WHERE ns = :ns AND pin = :pin;
-
--- name: reopenslots
--- Counts the slots that were never lent, and defeats claims that have read them.
-UPDATE snowlease_slot SET ver = ver + 1
- WHERE ns = :ns AND slot >= 0 AND slot < :oldpool AND owner = '' AND since_ms = 0 AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0;
-
--- name: reopen
-UPDATE snowlease_meta SET pin = :pin
- WHERE ns = :ns AND pin = :oldpin AND quarantine_ms = 0 AND {same} AND {now} BETWEEN :lo AND :hi;
-
--- name: reopendrop
-DELETE FROM snowlease_slot WHERE ns = :ns AND slot >= :pool;

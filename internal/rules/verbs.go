@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"slices"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -97,19 +96,11 @@ func (ns Namespace) Release(now int64, incarnation string, g lease.Grant, lastUs
 
 // Init implements lease.Extras.Init for a valid request.
 func (ns Namespace) Init(incarnation string, req lease.Request) (Namespace, error) {
-	if (!ns.Empty() || ns.Meta.Reason != "") && !ns.unused(incarnation, req) {
+	if !ns.Empty() || ns.Meta.Reason != "" {
 		return ns, lease.ErrExists
 	}
 	ns = Namespace{Meta: Meta{Pin: req.Pin(), Incarnation: incarnation}}
 	return ns.whole(req.Pool), nil
-}
-
-// unused reports whether another pin may replace the one on record: all records are there,
-// show no loss, and nothing was ever lent.
-func (ns Namespace) unused(incarnation string, req lease.Request) bool {
-	pin := ns.Meta.Pin
-	return pin.Err() == nil && pin != req.Pin() && ns.Meta.Quarantine == 0 && ns.loss(0, incarnation, pin.Pool) == "" &&
-		!slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s != Slot{HasLease: true, HasMark: true} })
 }
 
 // List implements lease.Lister.Slots.

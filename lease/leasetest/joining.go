@@ -40,9 +40,6 @@ func joining() []promise {
 		{says: "namespaces are independent", prove: apart},
 		{says: "an unknown namespace starts in quarantine", prove: neverOpened},
 		{says: "Init opens a new namespace at once and refuses others", by: inits, prove: initOnce},
-		{says: "Init gives a namespace in which nothing was lent another pin", by: inits, prove: initAgain},
-		{says: "Init gives no namespace another pin after a loss", alone: true, by: inits, prove: initAfterLoss},
-		{says: "Init and a borrower by the former pin do not both succeed", by: inits, prove: initAgainstBorrowers},
 		{says: "Slots lists the worker ids of a namespace", by: lists, prove: shown},
 		{says: "a center names its store", prove: func(t *testing.T, b *bench) {
 			require.NotEmpty(t, strings.TrimSpace(lease.Name(b.centers[0])))
@@ -358,90 +355,6 @@ func initOnce(t *testing.T, b *bench) {
 	q := s.requireQuarantine()
 	exists(s)
 	require.Equal(t, q.Until, s.requireQuarantine().Until, "Init does not shorten a quarantine")
-}
-
-// otherwise returns changes that give a request another pin.
-func otherwise(pool int64) change {
-	return func(r *lease.Request) { r.Layout, r.Pool, r.Last = "other", pool, pool-1 }
-}
-
-func initAgain(t *testing.T, b *bench) {
-	init := b.centers[1].Extras().Init
-	for name, pool := range map[string]int64{"same pool": 3, "larger pool": 40, "smaller pool": 2} {
-		s := b.open(t, 3)
-		former := s.base
-		require.NoError(t, init(t.Context(), s.request(otherwise(pool))), name)
-		_, err := s.tryAcquire()
-		require.ErrorAs(t, err, new(*lease.MismatchError), name)
-		if lister := b.centers[0].Extras().Lister; lister != nil {
-			slots, err := lister.Slots(t.Context(), s.base.Namespace)
-			require.NoError(t, err)
-			require.Len(t, slots, int(pool), name)
-		}
-
-		otherwise(pool)(&s.base)
-		var grants []lease.Grant
-		for range pool { // at once, with exact times
-			grants = append(grants, s.acquire())
-		}
-		s.requireFull()
-		refused := func(when string) {
-			t.Helper()
-			s.base = former
-			require.ErrorIs(t, init(t.Context(), s.request()), lease.ErrExists, "%s: %s", name, when)
-			otherwise(pool)(&s.base)
-		}
-		refused("lent")
-		for _, g := range grants {
-			s.release(s.renew(g), g.Floor)
-		}
-		refused("given back")
-		s.acquire()
-	}
-}
-
-func initAfterLoss(t *testing.T, b *bench) {
-	refused := func(s *space, when string) {
-		t.Helper()
-		for _, pool := range []int64{2, 3, 4} {
-			require.ErrorIs(t, s.center().Extras().Init(t.Context(), s.request(otherwise(pool))), lease.ErrExists, when)
-		}
-	}
-	for _, what := range []Records{OneSlot, OneMark, Meta} {
-		s := b.open(t, 3)
-		b.Drop(t, s.base.Namespace, what)
-		refused(s, "records are missing")
-		s.requireQuarantine()
-		refused(s, "a quarantine has begun")
-	}
-	s := b.space(t, 3)
-	s.requireQuarantine()
-	refused(s, "never opened")
-	s = b.open(t, 3)
-	if b.Traits().Incarnation {
-		b.Reincarnate(t)
-		refused(s, "another incarnation")
-		s.requireQuarantine()
-		refused(s, "another incarnation, noted")
-	}
-}
-
-func initAgainstBorrowers(t *testing.T, b *bench) {
-	for range 20 {
-		s := b.open(t, 2)
-		lent := make(chan error)
-		go func() {
-			_, err := b.centers[0].Acquire(t.Context(), s.request())
-			lent <- err
-		}()
-		pinned := b.centers[1].Extras().Init(t.Context(), s.request(otherwise(2)))
-		if err := <-lent; err == nil {
-			require.ErrorIs(t, pinned, lease.ErrExists)
-		} else {
-			require.ErrorAs(t, err, new(*lease.MismatchError))
-			require.NoError(t, pinned)
-		}
-	}
 }
 
 func shown(t *testing.T, b *bench) {

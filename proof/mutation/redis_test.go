@@ -45,11 +45,6 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"a server that takes no writes goes unseen", "redisseq/guard.lua", `redis.call('PERSIST', KEYS[i])`, ``, "TestKeysHaveNoTTL/miniredis"},
 	{"Init opens what is there", "redisseq/init.lua", `redis.call('EXISTS', lease, mark, owners, meta) > 0`, `false`, mini + "Init opens a new namespace at once and refuses others"},
 	{"Init opens what lost its pin", "redisseq/init.lua", `redis.call('EXISTS', lease, mark, owners, meta) > 0`, `redis.call('EXISTS', meta) > 0`, mini + "Init opens a new namespace at once and refuses others"},
-	{"another pin for a namespace that has lent", "redisseq/init.lua", `#redis.call('ZRANGEBYSCORE', lease, count, '+inf', 'LIMIT', '0', '1') == 0`, `true`, mini + "Init gives a namespace in which nothing was lent another pin"},
-	{"another pin in a quarantine", "redisseq/init.lua", `m[3] == '0' and`, ``, mini + "Init gives no namespace another pin after a loss"},
-	{"another pin though records are missing", "redisseq/init.lua", `marks == leases and owned == leases and`, `owned == leases and`, mini + "Init gives no namespace another pin after a loss"},
-	{"another pin in another incarnation", "redisseq/init.lua", `not (onChange and m[4] ~= id)`, `true`, mini + "Init gives no namespace another pin after a loss"},
-	{"another pin for fewer worker ids than there are records", "redisseq/init.lua", `if again and redis.call('ZCARD', lease) > pool then`, `if false then`, mini + "Init gives a namespace in which nothing was lent another pin"},
 	{"a step of Init begins anew", "redisseq/init.lua", `if not there and ARGV[12] == 'more' then`, `if false then`, "TestInitInSteps/all"},
 	{"an Init whose reply is lost is refused", "redisseq/init.lua", `if redis.call('TYPE', meta).ok ~= 'hash' or`, `if true or`, "TestEachScriptMayRunTwice/miniredis"},
 	// Who holds.

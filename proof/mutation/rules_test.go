@@ -41,9 +41,6 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 	{"namespaces that begin alike are one", "internal/casengine/center.go", `if req.Pool > rules.MaxPool {`, "req.Namespace = req.Namespace[:min(18, len(req.Namespace))]\n\tif req.Pool > rules.MaxPool {", "namespaces are independent"},
 	{"Init opens what is there", "internal/rules/verbs.go", `if (!ns.Empty() || ns.Meta.Reason != "") && !`, `if false && !`, "Init opens a new namespace at once and refuses others"},
 	{"Init opens what lost its pin", "internal/rules/verbs.go", `if (!ns.Empty() || ns.Meta.Reason != "") && !`, `if ns.Meta.Pin != noPin && !`, "Init opens a new namespace at once and refuses others"},
-	{"another pin for a namespace that has lent", "internal/rules/verbs.go", `return s != Slot{HasLease: true, HasMark: true} })`, `return s.Owner != [16]byte{} })`, "Init gives a namespace in which nothing was lent another pin"},
-	{"another pin in a quarantine", "internal/rules/verbs.go", `ns.Meta.Quarantine == 0 &&`, `true &&`, "Init gives no namespace another pin after a loss"},
-	{"another pin in another incarnation", "internal/rules/verbs.go", `ns.loss(0, incarnation, pin.Pool) == ""`, `ns.loss(0, "", pin.Pool) == ""`, "Init gives no namespace another pin after a loss"},
 	{"slots without since", "internal/rules/verbs.go", `, Since: s.Since, Expires`, `, Expires`, "Slots lists the worker ids of a namespace"},
 	{"given back, but its holder is shown", "internal/rules/verbs.go", `Token: s.Token, Expires: freed(now)`, `Token: s.Token, Holder: s.Holder, Expires: freed(now)`, "Slots lists the worker ids of a namespace"},
 	// Who holds.

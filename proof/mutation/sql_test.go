@@ -79,12 +79,6 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"a holder is not told that its grant is not covered", "dbseq/look.go", `rules.Joined(stored, k.known, k.req)`, `rules.Joined(stored, lease.Pin{}, k.req)`, onTheClock + "a holder learns that the namespace was opened anew by who allows for less"},
 	{"the pin is not raised", "dbseq/look.go", `if v.there && pin.String() != v.pin {`, `if false {`, onTheClock + "members raise what the namespace allows for"},
 	{"no pin", "dbseq/look.go", "if err != nil {\n\t\treturn false, err\n\t}\n\tk.pinned(pin)", "if err != nil {\n\t\terr = nil\n\t}\n\tk.pinned(pin)", onTheClock + "members that differ are refused"},
-	{"another pin for a namespace that has lent", operatorSQL + "#reopenslots", `AND floor_ms = 0 AND expires_ms = 0 AND hwm_ms = 0`, `AND floor_ms = 0`, onTheClock + "Init gives a namespace in which nothing was lent another pin"},
-	{"another pin in a quarantine", operatorSQL + "#reopen", `AND pin = :oldpin AND quarantine_ms = 0 AND`, `AND pin = :oldpin AND`, onTheClock + "Init gives no namespace another pin after a loss"},
-	{"another pin though a worker id was lent meanwhile", "dbseq/operator.go", `if step.want >= 0 && n != step.want {`, `if n == 0 {`, "TestInitWaitsForABorrow/sqlite"},
-	{"another pin in another incarnation", operatorSQL + "#reopen", `AND quarantine_ms = 0 AND {same} AND`, `AND quarantine_ms = 0 AND`, onTheClock + "Init gives no namespace another pin after a loss"},
-	{"another pin for a pool with a slot too many", operatorSQL + "#reopendrop", `DELETE FROM snowlease_slot WHERE ns = :ns AND slot >= :pool`, `DELETE FROM snowlease_slot WHERE ns = :ns AND slot > :pool`, "TestLargePool/sqlite"},
-	{"a borrow by the former pin that waits for Init succeeds", operatorSQL + "#reopenslots", "SET ver = ver + 1\n WHERE ns = :ns AND slot >= 0", "SET ver = ver\n WHERE ns = :ns AND slot >= 0", "TestBorrowWaitsForInit/postgres"},
 	// Who holds.
 	{"holders are told apart by token alone", statements + "#look", `MIN(CASE WHEN owner = :owner AND CASE`, `MIN(CASE WHEN :owner <> '' AND CASE`, onTheClock + "renewal and release are fenced by owner and token"},
 	{"renewal is fenced by owner alone", "dbseq/renew.go", `case r.token < g.Token:`, `case false:`, onTheClock + "renewal and release are fenced by owner and token"},

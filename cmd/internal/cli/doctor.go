@@ -237,7 +237,7 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 		d.Note("namespace", pin.String(), "it allows for more than the configuration, "+members.Pin().String()+": after a loss of records, processes with this configuration get no ids for about the difference; give all processes the greater max_ttl and skew, or, if no process ever had them, see docs/design/protocol.md#late-times")
 	case d.request.given && !joins:
 		d.Fault("namespace", "it is pinned to "+pin.String()+", but the configuration says "+members.Pin().String(),
-			"give all members the pinned configuration, or give the others a namespace of their own; if no worker id was ever lent, \"snowlease init\" with the right configuration changes the pin")
+			"give all members the pinned configuration, or give the others a namespace of their own")
 	default:
 		d.OK("namespace", pin.String())
 	}

@@ -242,7 +242,7 @@ func TestCommandsThatErrorsName(t *testing.T) {
 	late := time.Now().Add(1000 * time.Hour)
 	named := regexp.MustCompile(`"snowlease (\w+)"`)
 	for _, cause := range []error{
-		&lease.NoFreeWorkerError{Soonest: time.Now()}, &lease.NoFreeWorkerError{Soonest: late}, &lease.QuarantineError{Until: late}, &lease.MismatchError{Asked: lease.Pin{Pool: 1}},
+		&lease.NoFreeWorkerError{Soonest: time.Now()}, &lease.NoFreeWorkerError{Soonest: late}, &lease.QuarantineError{Until: late},
 	} {
 		_, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Wait: time.Millisecond}, idworker.WithCenter(refusing{memcenter.New(), cause}))
 		require.ErrorIs(t, err, cause)

@@ -36,9 +36,7 @@ Init pins the namespace to a layout, the number of worker ids, max-ttl and skew,
 prints them. They must match the application's configuration: name its file with --config.
 Environment variables of the application are not read.
 
-Call init again with another configuration to correct the pin. That works until the first
-worker id is lent, unless the store has restarted or failed over since. Otherwise, if
-anything of the namespace exists, init changes nothing and exits with 3, without asking.`,
+If anything of the namespace exists, init changes nothing and exits with 3, without asking.`,
 		Example: `  snowlease init --store redis://127.0.0.1:6379 --namespace orders
   ` + envStore + `='mysql://app:word@db/orders' snowlease init --config config.yaml`,
 		Args: noArgs,
@@ -87,20 +85,15 @@ anything of the namespace exists, init changes nothing and exits with 3, without
 					case before.Pin.Err() != nil:
 						err = fmt.Errorf("%w: %w", err, before.Pin.Err())
 					default:
-						err = fmt.Errorf("%w: it stays pinned to %s, because worker ids may have been lent: use another namespace for %s (by %s)", err, was, r.Pin(), request.from)
+						err = fmt.Errorf("%w: it stays pinned to %s: use another namespace for %s (by %s)", err, was, r.Pin(), request.from)
 					}
 					return failure{exitNo, err}
 				}
 				if err != nil {
 					return err
 				}
-				verb, instead := "created", ""
-				if unknown == nil {
-					verb, instead = "changed", ", instead of "+was
-				}
-				return answer(cmd, asJSON, map[string]string{"namespace": r.Namespace, "store": o.String(), "pin": r.Pin().String(), "from": request.from, "was": was},
-					"%s namespace %q at %s, which is now pinned to %s (by %s)%s\nUntil its first worker id is lent, init with another configuration changes that.\n",
-					verb, r.Namespace, o, r.Pin(), request.from, instead)
+				return answer(cmd, asJSON, map[string]string{"namespace": r.Namespace, "store": o.String(), "pin": r.Pin().String(), "from": request.from},
+					"created namespace %q at %s, which is now pinned to %s (by %s)\n", r.Namespace, o, r.Pin(), request.from)
 			})
 		},
 	}

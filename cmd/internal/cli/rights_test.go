@@ -105,11 +105,6 @@ func workerIDs(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Op
 	require.NoError(t, c.Extras().Init(ctx, req))
 	require.NoError(t, c.Extras().Init(ctx, req))
 	require.ErrorIs(t, c.Extras().Init(ctx, request()), lease.ErrExists)
-	former := request()
-	former.Namespace, former.Pool, former.Last = "former", 1, 0
-	require.NoError(t, c.Extras().Init(ctx, former))
-	former.Pool, former.Owner = 2, lease.NewOwner()
-	require.NoError(t, c.Extras().Init(ctx, former))
 	g, err := c.Acquire(ctx, req)
 	require.NoError(t, err)
 	g, err = c.Renew(ctx, g)
@@ -184,18 +179,6 @@ func TestRightsOnRedis(t *testing.T) {
 		ran, refused := used(t, s)
 		require.Equal(t, base, ran, "what docs/engines.md lists, and what is used")
 		require.Subset(t, []string{"config|get", "client|setinfo", "client|maint_notifications"}, refused)
-
-		fewer := []string{"init", "--yes", "--namespace=fewer", url}
-		require.Zero(t, first(call(t, "", append(fewer, "--preset=wide")...)))
-		code, _, errs := call(t, "", fewer...)
-		require.Equal(t, exitFailed, code)
-		require.Contains(t, errs, "UNLINK")
-		_, more := documented(t, "| `snowlease init` again")
-		aclUser(t, []*testserver.Server{s}, plus(more)...)
-		require.Zero(t, first(call(t, "", fewer...)))
-		ran, _ = used(t, s)
-		require.Subset(t, ran, more)
-		aclUser(t, []*testserver.Server{s})
 
 		do(t, s, "ACL", "SETUSER", "poor", "on", ">secret", "~snowlease:*", "+ping", "+info", "+time")
 		_, all = examine(t, "redis://poor:secret@"+s.Addr(), "--namespace=orders")

@@ -188,11 +188,6 @@ func TestUnknownNamespaceIsAsked(t *testing.T) {
 		}
 		code, _, errs := call(t, "yes\n", args("init")...)
 		require.Zero(t, code, errs)
-		code, _, errs = call(t, "", append(args("init"), "--skew=3s")...)
-		require.Zero(t, code, errs)
-		require.NotContains(t, errs, "Type yes")
-		require.Zero(t, first(call(t, "", args("init")...)))
-		lend(t, openCenter(t, store, more...), ns)
 		code, _, errs = call(t, "", args("init")...)
 		require.Equal(t, exitNo, code)
 		require.Contains(t, errs, "exists already")
@@ -236,40 +231,23 @@ func TestInitByConfig(t *testing.T) {
 	require.Contains(t, errs, `config.yaml:1: namespace "a b"`)
 }
 
-// init corrects the pin until a worker id is lent.
+// init changes nothing that is there.
 func TestInitAgain(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, store, ns string, more ...string) {
 		again := func(a ...string) (code int, out, errs string) {
 			return call(t, "", append(append([]string{"init", "--yes", "--store=" + store, "--namespace=" + ns}, more...), a...)...)
 		}
-		_, out, _ := again()
+		code, out, errs := again()
+		require.Zero(t, code, errs)
 		require.Contains(t, out, "bits=41/5/0/17} pool=32 max_ttl=30s skew=2s ttl=30s (by the flags and the defaults)\n")
-		code, out, errs := again("--preset=wide")
-		require.Zero(t, code, errs)
-		require.Contains(t, out, `changed namespace "`+ns+`" at `)
-		require.Contains(t, out, "pool=1024 max_ttl=30s skew=2s ttl=30s (by the flags and the defaults), instead of layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32")
-		code, out, errs = again("--json", "--reserved=2")
-		require.Zero(t, code, errs)
-		require.Contains(t, out, `bits=41/5/0/17} pool=30 max_ttl=30s skew=2s ttl=30s","store"`)
-		require.Contains(t, out, `"was":"layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024 `)
-		_, out, _ = call(t, "", append([]string{"workers", "--store=" + store, "--namespace=" + ns}, more...)...)
-		require.Contains(t, out, "0 of 30 worker ids are lent")
-		code, _, errs = again()
-		require.Zero(t, code, errs)
+		code, _, errs = again("--preset=wide")
+		require.Equal(t, exitNo, code)
+		require.Contains(t, errs, "nothing changed: it stays pinned to layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32")
 
 		c := openCenter(t, store, more...)
 		g := lend(t, c, ns)
 		require.Less(t, g.Floor, g.Now, "exact times")
-		refused := func() {
-			t.Helper()
-			code, _, errs := again("--preset=wide")
-			require.Equal(t, exitNo, code)
-			require.Contains(t, errs, "nothing changed: it stays pinned to layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32")
-		}
-		refused()
-		require.NoError(t, c.Release(t.Context(), g, g.Floor))
-		refused()
 		require.NoError(t, c.Retire(t.Context(), ns, "moved"))
 		code, _, errs = again("--preset=wide")
 		require.Equal(t, exitNo, code)
