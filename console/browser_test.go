@@ -84,7 +84,7 @@ func visit(t *testing.T, chromium, url string, width, height int, dark bool, arg
 
 // serve serves the console of a crowded namespace, with the probe in its page. Each request
 // of the live parts issues some ids.
-func serve(t *testing.T) (url string, id int64) {
+func serve(t *testing.T) (url string) {
 	t.Helper()
 	_, worker := crowd(t)
 	handler := console.New(worker)
@@ -95,14 +95,11 @@ func serve(t *testing.T) (url string, id int64) {
 		require.NoError(t, json.Unmarshal(get(t, handler, "/api/status").Body.Bytes(), &st))
 		return len(st.Seen) > 3
 	}, time.Minute, 100*time.Millisecond)
-	id, err := worker.NextID()
-	require.NoError(t, err)
-
 	var round atomic.Int64
 	return probed(t, handler, func(http.ResponseWriter) bool {
 		_ = worker.NextIDs(t.Context(), make([]int64, 900+350*(round.Add(1)%5)))
 		return true
-	}), id
+	})
 }
 
 // probed serves a console with the probe in its page. It calls before for each request of
@@ -142,9 +139,9 @@ func noted(t *testing.T, dom, attribute string, notes any) {
 // and keeps the page up to date.
 func TestBrowser(t *testing.T) {
 	chromium := browser(t)
-	page, id := serve(t)
+	page := serve(t)
 	shot := filepath.Join(t.TempDir(), "shot.png")
-	dom, complaints := visit(t, chromium, fmt.Sprintf("%s?id=%d", page, id), 400, 3000, true, "--screenshot="+kept(shot, "live-400-dark.png"))
+	dom, complaints := visit(t, chromium, page, 400, 3000, true, "--screenshot="+kept(shot, "live-400-dark.png"))
 	require.Empty(t, complaints)
 	var found probe
 	noted(t, dom, "data-probe", &found)
@@ -354,25 +351,17 @@ func crop(from, to string, height int) error {
 	return os.WriteFile(to, file.Bytes(), 0o644)
 }
 
-// People enter an invalid id, then a valid one, and pause the page.
+// People pause the page.
 func TestBrowserIsUsed(t *testing.T) {
 	chromium := browser(t)
-	page, _ := serve(t)
+	page := serve(t)
 	dom, complaints := visit(t, chromium, page+"#drive", 800, 1000, false)
 	require.Empty(t, complaints)
-	type decoded struct {
-		Invalid, Error, Search string
-		Bits                   int
-	}
 	var notes struct {
-		Bad, Good    decoded
 		Paused, Live bool
 		Open         bool // details that were opened stay so
 	}
 	noted(t, dom, "data-drive", &notes)
-	require.Equal(t, "true", notes.Bad.Invalid)
-	require.Contains(t, notes.Bad.Error, `"<b>abc" is not an id`)
-	require.Equal(t, decoded{Invalid: "false", Search: "?id=1%2C000%2C000%2C000%2C000%2C000", Bits: 64}, notes.Good)
 	require.True(t, notes.Paused)
 	require.True(t, notes.Live)
 	require.True(t, notes.Open)

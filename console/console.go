@@ -110,7 +110,7 @@ func (c *console) panel(r *http.Request) *panel {
 // its prefix.
 func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
@@ -145,14 +145,10 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusOK, c.segments.all())
 	case "api/slots":
 		p.serveSlots(w, r)
-	case "api/decode":
-		serveDecode(w, r, p)
 	case "parts/live":
 		c.render(w, "live", c.page(r, p))
 	case "parts/slots":
 		c.render(w, "slots", p.pool(r.Context()))
-	case "parts/decode":
-		c.render(w, "decode", decode(r, p))
 	default:
 		c.serveFile(w, r, p, dir, file)
 	}
@@ -190,7 +186,7 @@ func (c *console) serveFile(w http.ResponseWriter, r *http.Request, p *panel, di
 		w.WriteHeader(http.StatusMovedPermanently)
 	case file == "":
 		page := c.page(r, p)
-		page.Pool, page.Decode = p.slots.soon(r.Context(), p.worker.Status()), decode(r, p)
+		page.Pool = p.slots.soon(r.Context(), p.worker.Status())
 		c.render(w, "page", page)
 	case file == "icon.svg":
 		w.Header().Set("Content-Type", "image/svg+xml")
@@ -198,11 +194,11 @@ func (c *console) serveFile(w http.ResponseWriter, r *http.Request, p *panel, di
 	case file == "style.css" || file == "app.js":
 		http.ServeFileFS(w, r, assets, "assets/"+file)
 	default:
-		fail(w, http.StatusNotFound, "there is no such page; the console has its page, api/status, api/workers, api/segments, api/slots and api/decode")
+		fail(w, http.StatusNotFound, "there is no such page; the console has its page, api/status, api/workers, api/segments and api/slots")
 	}
 }
 
-// page is the data of the page. Pool and Decode are those of the whole page only.
+// page is the data of the page. Only the whole page has Pool.
 type page struct {
 	Status  status
 	Workers []entry // the worst first; nil if there is only one
@@ -210,7 +206,6 @@ type page struct {
 	N       int     // the worker shown
 	Query   string  // "?worker=2", or empty for the only one
 	Pool    *pool
-	Decode  decoder
 
 	Segments []sequence
 }

@@ -1,7 +1,7 @@
 // Package console provides an http.Handler that shows the workers of a process to people:
 // what will happen to ids and what to do, which process it is, the lease on a time line,
-// the rate of ids in the last 10 minutes, the holders of the namespace's worker ids, the
-// fields of an id, and, with NewWithSegments, small numbers.
+// the rate of ids in the last 10 minutes, the holders of the namespace's worker ids, and,
+// with NewWithSegments, small numbers.
 //
 //	mux.Handle("/idworker/", console.New(worker))
 //
@@ -15,11 +15,10 @@
 //
 // The same data is available as JSON:
 //
-//	api/status           the outlook, the process, snowlease.Status and more
-//	api/slots            the worker ids of the namespace
-//	api/decode?id=123    the fields of an id
-//	api/workers          the outlook of each worker
-//	api/segments         segment.Status of each segment, and its outlook
+//	api/status      the outlook, the process, snowlease.Status and more
+//	api/slots       the worker ids of the namespace
+//	api/workers     the outlook of each worker
+//	api/segments    segment.Status of each segment, and its outlook
 //
 // The outlook has a level: green while ids are issued and that goes on, amber if they will
 // stop or lie ahead of the clock, red without ids, and gray before the start and after the

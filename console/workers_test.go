@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -61,12 +60,11 @@ func TestSeveralWorkers(t *testing.T) {
 	require.Equal(t, http.StatusOK, get(t, h, "/api/slots?worker=billing").Code)
 	require.Equal(t, http.StatusNotImplemented, get(t, h, "/api/slots?worker=orders").Code)
 
-	// All links and the form keep the worker.
+	// All links keep the worker.
 	page := get(t, h, "/?worker=3").Body.String()
-	for _, want := range []string{`data-query="?worker=3"`, `name="worker" value="3"`, `api/status?worker=3"`, `api/slots?worker=3"`} {
+	for _, want := range []string{`data-query="?worker=3"`, `api/status?worker=3"`, `api/slots?worker=3"`} {
 		require.Contains(t, page, want)
 	}
-	require.Regexp(t, `api/decode\?id=\d+&amp;worker=3"`, page)
 
 	for _, target := range []string{"/?worker=0", "/api/status?worker=4", "/api/slots?worker=nobody", "/parts/live?worker=-1", "/api/workers?worker=x", "/?worker=%3Cscript%3E"} {
 		rec := get(t, h, target)
@@ -91,7 +89,7 @@ func TestNoWorker(t *testing.T) {
 	for name, h := range map[string]http.Handler{
 		"none": console.New(), "nil": console.New(nil), "a nil pointer": console.New((*snowlease.Worker)(nil)),
 	} {
-		for _, target := range []string{"/", "/api/status", "/api/workers", "/api/slots", "/api/decode?id=5", "/parts/live", "/parts/slots", "/parts/decode", "/?worker=1"} {
+		for _, target := range []string{"/", "/api/status", "/api/workers", "/api/slots", "/parts/live", "/parts/slots", "/?worker=1"} {
 			rec := get(t, h, target)
 			require.Equal(t, http.StatusNotFound, rec.Code, target)
 			require.Contains(t, rec.Body.String(), "console.New was given no worker", name)
@@ -99,33 +97,6 @@ func TestNoWorker(t *testing.T) {
 	}
 	h := console.New(nil, namespaced("orders", snowlease.StateReady))
 	require.Contains(t, get(t, h, "/?worker=1").Body.String(), "<h1>orders <small>")
-}
-
-// The decoder shows an example only of an id that the worker can make.
-func TestExample(t *testing.T) {
-	t.Parallel()
-	for state, shows := range map[snowlease.State]bool{
-		snowlease.StateReady: true, snowlease.StateBorrowing: true, snowlease.StateExpired: false, snowlease.StateStopped: false,
-		snowlease.StateNotStarted: false, snowlease.StateQuarantined: false, snowlease.StateUnavailable: false,
-	} {
-		w := namespaced("orders", state)
-		if state == snowlease.StateQuarantined || state == snowlease.StateNotStarted {
-			w.st.Worker = -1
-		}
-		page := get(t, console.New(w), "/").Body.String()
-		require.Equal(t, shows, strings.Contains(page, "Example: "), state)
-		require.Equal(t, shows, regexp.MustCompile(`placeholder="\d+"`).MatchString(page), state)
-		require.Equal(t, shows, strings.Contains(page, "api/decode?id="), state)
-	}
-
-	// While ids lie ahead of the clock, so does the example.
-	w := namespaced("orders", snowlease.StateReady)
-	w.st.Floor = w.st.Now.Add(time.Minute)
-	found := regexp.MustCompile(`Example: (\d+),`).FindStringSubmatch(get(t, console.New(w), "/").Body.String())
-	require.NotNil(t, found)
-	var id struct{ Time time.Time }
-	require.NoError(t, json.Unmarshal(get(t, console.New(w), "/api/decode?id="+found[1]).Body.Bytes(), &id))
-	require.True(t, id.Time.After(w.st.Floor.Truncate(time.Millisecond)), "%v %v", id.Time, w.st.Floor)
 }
 
 // The page names the process itself, whatever its name in the center looks like.

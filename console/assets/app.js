@@ -5,8 +5,8 @@
   const query = document.body.dataset.query, every = 1000;
   let timer = 0, round = 0, paused = false, seen = new Date(), asking = false;
 
-  async function ask(path, more = "") {
-    const r = await fetch(path + (query ? query + more : more.replace("&", "?")), { cache: "no-store", signal: AbortSignal.timeout(10000) });
+  async function ask(path) {
+    const r = await fetch(path + query, { cache: "no-store", signal: AbortSignal.timeout(10000) });
     if (!r.ok) throw new Error(path + ": " + r.status);
     return new DOMParser().parseFromString(await r.text(), "text/html").body; // the server has escaped it
   }
@@ -70,24 +70,12 @@
     clearTimeout(timer);
     if (!paused && !document.hidden) timer = setTimeout(tick, every);
   }
-  async function decode(event) {
-    event.preventDefault();
-    const id = $("id").value.trim(), more = id ? "&id=" + encodeURIComponent(id) : "";
-    try {
-      $("decode").replaceChildren(...(await ask("parts/decode", more)).childNodes);
-      $("id").setAttribute("aria-invalid", String(!!$("decode").querySelector(".error")));
-      history.replaceState(null, "", (query ? query + more : more.replace("&", "?")) || location.pathname);
-    } catch {
-      $("form").submit();
-    }
-  }
   $("pause").hidden = false;
   $("pause").addEventListener("click", () => {
     paused = !paused;
     $("pause").textContent = paused ? "Resume updates" : "Pause updates";
     paused ? clearTimeout(timer) : tick();
   });
-  $("form").addEventListener("submit", decode);
   document.addEventListener("visibilitychange", plan);
   tick();
 })();

@@ -65,15 +65,9 @@
   if (location.hash !== "#drive") return;
   const $ = (id) => document.getElementById(id);
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-  const submit = async (id) => {
-    $("id").value = id;
-    $("form").requestSubmit();
-    await wait(400);
-    return { invalid: $("id").getAttribute("aria-invalid"), error: $("decode").querySelector(".error")?.textContent ?? "", bits: $("decode").querySelectorAll(".bits b").length, search: location.search };
-  };
   (async () => {
     await wait(1500);
-    const notes = { bad: await submit("<b>abc"), good: await submit("1,000,000,000,000,000") };
+    const notes = {};
     $("pause").click();
     const [before, label] = [$("issued").textContent, $("pause").textContent];
     await wait(2500);
