@@ -32,7 +32,7 @@ func (c *console) sample() {
 	for _, p := range c.panels {
 		st := p.worker.Status()
 		p.renewals.seen(st.Renewed.Round(0), st.Token)
-		p.history.add(newSample(st, time.Now()))
+		p.history.add(sample{at: time.Now(), issued: st.Issued, able: issues(st)})
 	}
 	c.segments.sample()
 }
@@ -42,38 +42,6 @@ type sample struct {
 	at     time.Time
 	issued int64
 	able   bool
-	since  time.Time // if able, the last renewal; otherwise the end of the lease; zero: not known
-}
-
-func newSample(st snowlease.Status, at time.Time) sample {
-	s := sample{at: at, issued: st.Issued, able: issues(st)}
-	switch {
-	case s.able:
-		s.since = st.Renewed
-	case !st.Now.IsZero() && !st.Ceiling.IsZero():
-		s.since = circumstances{st, at, st.Now.Sub(at)}.local(st.Ceiling)
-	}
-	return s
-}
-
-// unable returns the time without ids between two samples. It is exact to the end of the
-// lease and to the renewal after it.
-func unable(before, s sample) (from, to time.Time) {
-	from, to = before.at.Round(0).UTC(), s.at.Round(0).UTC()
-	since := s.since.Round(0).UTC()
-	if since.Before(from) {
-		since = from
-	} else if since.After(to) {
-		since = to
-	}
-	switch {
-	case s.since.IsZero(): // not known
-	case before.able:
-		from = since
-	case s.able:
-		to = since
-	}
-	return from, to
 }
 
 // history has the samples of the last 10 minutes.
@@ -96,8 +64,6 @@ type rate struct {
 	Now    float64   `json:"now"` // in the last 5 to 10 s
 	Peak   float64   `json:"peak"`
 	PeakAt time.Time `json:"peak_at,omitzero"`
-	// Gaps are the times without ids, the latest last.
-	Gaps []gap `json:"gaps"`
 	// History has the rates from From on, each of 5 s.
 	From    time.Time `json:"from"`
 	History []float64 `json:"history"`
@@ -106,19 +72,11 @@ type rate struct {
 	points []point
 }
 
-type gap struct {
-	From time.Time `json:"from"`
-	To   time.Time `json:"to"`
-	// Able reports that the worker could have issued ids, but nobody asked.
-	Able bool `json:"able"`
-}
-
-// Length returns how long the gap lasts.
-func (g gap) Length() time.Duration { return g.To.Sub(g.From) }
-
+// A point is the end of a pair of samples.
 type point struct {
-	at   time.Time
-	rate float64
+	from, at time.Time
+	rate     float64
+	able     bool // at both
 }
 
 // rate returns the rates up to now, when the worker has issued as many ids.
@@ -126,25 +84,13 @@ func (h *history) rate(issued int64) rate {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at := time.Now()
-	r := rate{Gaps: []gap{}, History: []float64{}, until: at.Round(0).UTC(), From: h.samples[0].at.Round(0).UTC()}
+	r := rate{History: []float64{}, until: at.Round(0).UTC(), From: h.samples[0].at.Round(0).UTC()}
 	for i, s := range h.samples[1:] {
 		before := h.samples[i]
-		p := point{s.at.Round(0).UTC(), perSecond(before, s)}
+		p := point{before.at.Round(0).UTC(), s.at.Round(0).UTC(), perSecond(before, s), before.able && s.able}
 		r.points, r.History = append(r.points, p), append(r.History, p.rate)
 		if p.rate > r.Peak {
 			r.Peak, r.PeakAt = p.rate, p.at
-		}
-		g := gap{before.at.Round(0).UTC(), p.at, before.able && s.able}
-		if g.Able && s.issued > before.issued {
-			continue
-		}
-		if !g.Able {
-			g.From, g.To = unable(before, s)
-		}
-		if last := len(r.Gaps) - 1; last >= 0 && r.Gaps[last].To.Equal(g.From) && r.Gaps[last].Able == g.Able {
-			r.Gaps[last].To = g.To
-		} else {
-			r.Gaps = append(r.Gaps, g)
 		}
 	}
 	r.Now = perSecond(h.samples[max(0, len(h.samples)-2)], sample{at: at, issued: issued})
@@ -208,27 +154,22 @@ func (r rate) Area() string {
 	return first + r.Curve() + decimal(r.x(r.points[len(r.points)-1].at)) + bottom
 }
 
-// A band is a gap in the chart in which no ids could be issued.
+// A band is a time in the chart in which no ids could be issued.
 type band struct{ X, Width string }
 
 // Bands returns the bands of the chart.
 func (r rate) Bands() []band {
 	var all []band
-	for _, g := range r.Gaps {
-		if !g.Able {
-			all = append(all, band{decimal(r.x(g.From)), decimal(r.x(g.To) - r.x(g.From))})
+	from := time.Time{}
+	for i, p := range r.points {
+		if !p.able && (i == 0 || r.points[i-1].able) {
+			from = p.from
+		}
+		if !p.able && (i+1 == len(r.points) || r.points[i+1].able) {
+			all = append(all, band{decimal(r.x(from)), decimal(r.x(p.at) - r.x(from))})
 		}
 	}
 	return all
-}
-
-// LastGaps returns the last three gaps, the latest first.
-func (r rate) LastGaps() []gap {
-	var last []gap
-	for i := len(r.Gaps) - 1; i >= 0 && len(last) < 3; i-- {
-		last = append(last, r.Gaps[i])
-	}
-	return last
 }
 
 // issues reports whether ids are issued in the state of st.
