@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/netip"
 	"path"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"weak"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -44,11 +44,11 @@ func New(workers ...snowlease.Monitored) http.Handler { return NewWithSegments(n
 // at once.
 func NewWithSegments(s interface{ Status() []segment.Status }, workers ...snowlease.Monitored) http.Handler {
 	c := &console{process: thisProcess(), segments: sequences{histories: map[string]*history{}}}
-	if !isNil(s) {
+	if !fault.Nil(s) {
 		c.segments.source = s
 	}
 	for _, w := range workers {
-		if isNil(w) {
+		if fault.Nil(w) {
 			continue
 		}
 		p := &panel{n: len(c.panels) + 1, worker: w}
@@ -77,15 +77,6 @@ type panel struct {
 	slots    slots
 	renewals renewals
 	history  history
-}
-
-// isNil reports whether x is nil or holds a nil pointer.
-func isNil(x any) bool {
-	if x == nil {
-		return true
-	}
-	v := reflect.ValueOf(x)
-	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // panel returns the worker that the request names by its number or namespace, the first

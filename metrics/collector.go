@@ -2,11 +2,11 @@ package metrics
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/fault"
 )
 
 // NewCollector returns a collector of one or more workers. It is safe for concurrent use.
@@ -23,7 +23,7 @@ func NewCollector(first snowlease.Monitored, more ...snowlease.Monitored) promet
 	seen := map[[2]string]bool{}
 	workers := append([]snowlease.Monitored{first}, more...)
 	for i, w := range workers {
-		if isNil(w) {
+		if fault.Nil(w) {
 			return invalid{fmt.Errorf("metrics: worker %d of %d is nil", i+1, len(workers))}
 		}
 		st := w.Status()
@@ -40,12 +40,6 @@ func NewCollector(first snowlease.Monitored, more ...snowlease.Monitored) promet
 // labelsOf returns the labels of all series of a worker, which do not change.
 func labelsOf(st snowlease.Status) prometheus.Labels {
 	return prometheus.Labels{"idworker_namespace": st.Namespace, "idworker_center": st.Center}
-}
-
-// isNil reports whether a worker or segments are nil, or a nil pointer.
-func isNil(v any) bool {
-	p := reflect.ValueOf(v)
-	return !p.IsValid() || p.Kind() == reflect.Pointer && p.IsNil()
 }
 
 type collector struct{ sources []source }

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -34,7 +35,7 @@ func NewPoolCollector(w interface {
 	lease.Lister
 }, every time.Duration,
 ) prometheus.Collector {
-	if isNil(w) {
+	if fault.Nil(w) {
 		return invalid{errors.New("metrics: pool: the worker is nil")}
 	}
 	st := w.Status()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -19,7 +20,7 @@ import (
 //
 // The application then opens the segments at its start, even if nothing else uses them.
 func NewSegmentCollector(s interface{ Status() []segment.Status }) prometheus.Collector {
-	if isNil(s) {
+	if fault.Nil(s) {
 		return invalid{errors.New("metrics: the segments are nil")}
 	}
 	return &segments{s, seriesOf(segmentMeasures(), []string{"idworker_segment_name", "idworker_segment_store"}, nil)}
