@@ -9,10 +9,7 @@ import (
 
 // Dress lets a console show a pod that started at a time, in place of the test.
 func Dress(h http.Handler, pod string, started time.Time) {
-	h.(*console).process = process{
-		Program: "orders", Host: pod, PID: 1,
-		Version: "v1.4.2", Snowlease: "v0.9.0", Go: "go1.26", Started: started.UTC(),
-	}
+	h.(*console).process = process{Program: "orders", Host: pod, PID: 1, Started: started.UTC()}
 }
 
 // NewOutlook makes newOutlook available to tests.
