@@ -192,12 +192,13 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 		d.Fault("layout", err.Error(), "check whether another program wrote the record")
 		return
 	}
-	v := explain(l, time.Now())
-	seen := fmt.Sprintf("%s%s: until %s, %.0f ids a second for each worker id", source, v.Fingerprint, v.Ends, v.PerSecond)
+	l = l.WithDefaults()
+	seen := fmt.Sprintf("%s%s: until %s, %.0f ids a second for each worker id", source, l, endOf(l), perSecond(l))
+	fault := l.CheckTime(time.Now())
 	switch {
-	case v.Fault != "":
-		d.Fault("layout", v.Fault, "choose another: see \"snowlease layout --years 30\"")
-	case v.YearsLeft < 5:
+	case fault != nil:
+		d.Fault("layout", fault.Error(), "choose another: \"snowlease layout\" shows when its time runs out")
+	case yearsLeft(l, time.Now()) < 5:
 		d.Note("layout", seen, "less than 5 years left: plan the change to another layout")
 	default:
 		d.OK("layout", seen)
@@ -206,7 +207,7 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 		n := members.Last - members.First + 1
 		good := snowlease.Pool{First: members.First, Last: members.Last}.Replicas()
 		seen := fmt.Sprintf("%d replicas; %d worker ids, sufficient for %d", d.replicas, n, good)
-		advice := "choose a layout with more worker bits, such as wide: \"snowlease layout --replicas\" designs one"
+		advice := "choose a layout with more worker bits, such as wide"
 		if n < members.Pool {
 			advice = "widen the range workers of the configuration"
 		}

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,45 +72,6 @@ func TestLayoutIsExplained(t *testing.T) {
 	require.Regexp(t, `safe for JavaScript +yes`, out)
 	_, out, _ = call(t, "", "layout", "--bits=30/5/0/17")
 	require.Contains(t, out, "FAULT")
-}
-
-// A designed layout has the requested capacity and the finest possible ticks, and is a valid
-// configuration.
-func TestLayoutIsDesigned(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	for _, years := range []float64{1, 30, 200} {
-		for _, replicas := range []int64{1, 2, 3, 16, 500, 1 << 19} {
-			for _, rate := range []int64{1, 999, 1000, 64_000, 10_000_000} {
-				for _, businesses := range []int64{1, 2, 100} {
-					for _, js := range []bool{false, true} {
-						w := wish{years, replicas, rate, businesses, js}
-						l, err := w.design(snowflake.DefaultEpoch, now)
-						if err != nil {
-							require.ErrorContains(t, err, "no layout of", "%+v", w)
-							continue
-						}
-						require.GreaterOrEqual(t, l.Workers(), 2*replicas, "%+v", w)
-						require.GreaterOrEqual(t, l.PerTick()*int64(time.Second/l.TimeUnit), rate, "%+v", w)
-						require.GreaterOrEqual(t, int64(1)<<l.BusinessBits, businesses, "%+v", w)
-						require.True(t, l.Ends().After(now.Add(time.Duration((years-0.01)*year))), "%+v", w)
-						require.LessOrEqual(t, l.Bits(), map[bool]int{false: 63, true: 53}[js], "%+v", w)
-					}
-				}
-			}
-		}
-	}
-	code, out, errs := call(t, "", "layout", "--js-safe", "--replicas=8", "--rate=5000")
-	require.Zero(t, code, errs)
-	require.Regexp(t, `safe for JavaScript +yes`, out)
-	config := out[strings.Index(out, "\nidworker:")+1:]
-	code, out, errs = call(t, strings.Replace(config, "idworker:\n", "idworker:\n  namespace: orders\n", 1), "config", "check", "-")
-	require.Zero(t, code, out+errs)
-	_, out, _ = call(t, "", "layout", "--years=50", "--json")
-	var v layoutView
-	require.NoError(t, json.Unmarshal([]byte(out), &v))
-	require.GreaterOrEqual(t, v.YearsLeft, 49.9)
-	require.Equal(t, 63, v.Bits)
 }
 
 func TestParseLayout(t *testing.T) {
