@@ -3,7 +3,7 @@
 //
 //	export SNOWLEASE_STORE='etcd://etcd-0:2379,etcd-1:2379,etcd-2:2379'
 //	snowlease-etcd doctor --namespace orders --replicas 8
-//	snowlease-etcd workers --namespace orders --watch
+//	snowlease-etcd workers --namespace orders
 //	snowlease-etcd quarantine --namespace orders --reason 'restored from a snapshot'
 //
 // The variables of etcdctl do too: ETCDCTL_ENDPOINTS, ETCDCTL_USER, ETCDCTL_PASSWORD,

@@ -3,7 +3,7 @@
 //	snowlease decode 175928847299117063 --preset discord
 //	export SNOWLEASE_STORE='redis://127.0.0.1:6379'
 //	snowlease doctor --namespace orders --replicas 8
-//	snowlease workers --namespace orders --watch
+//	snowlease workers --namespace orders
 //
 // See "snowlease help" for the other commands, and "snowlease completion" for shells. For
 // etcd there is the command snowlease-etcd.

@@ -260,7 +260,6 @@ func TestUsage(t *testing.T) {
 		{[]string{"init", "--config=no.yaml"}, "no.yaml"},
 		{[]string{"init", "extra"}, `unexpected argument "extra": name the namespace with --namespace extra`},
 		{[]string{"workers", store}, "--namespace is empty"},
-		{[]string{"workers", store, "--namespace=a", "--every=1ms"}, "--every 1ms is less than 100ms"},
 		{[]string{"workers", store, "--namespace=a", "--quarantine=x"}, `--quarantine "x" is unknown`},
 		{[]string{"release", store, "--namespace=a"}, `required flag(s) "token", "worker" not set`},
 		{[]string{"doctor", store, "--replicas=-1"}, "is negative"},

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -253,32 +252,6 @@ func TestInitAgain(t *testing.T) {
 		require.Equal(t, exitNo, code)
 		require.Contains(t, errs, "nothing changed: lease: the namespace is retired: moved")
 	})
-}
-
-func TestWatch(t *testing.T) {
-	t.Parallel()
-	store := "redis://" + miniredis.RunT(t).Addr()
-	require.Zero(t, first(call(t, "", "init", "--yes", "--store="+store, "--namespace=a", "--quarantine=never")))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	out := &counter{want: "0 of 32 worker ids are lent", done: cancel}
-	var errs strings.Builder
-	require.Zero(t, run(ctx, []string{"workers", "--store=" + store, "--namespace=a", "--quarantine=never", "--watch", "--every=100ms"}, strings.NewReader(""), out, &errs), errs.String())
-	require.GreaterOrEqual(t, out.n, 3)
-}
-
-// A counter calls done after the text it wants was written three times.
-type counter struct {
-	want string
-	n    int
-	done func()
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	if c.n += strings.Count(string(p), c.want); c.n >= 3 {
-		c.done()
-	}
-	return len(p), nil
 }
 
 func first(code int, _, _ string) int { return code }

@@ -20,8 +20,6 @@ func workersCommand(p program) *cobra.Command {
 	var (
 		store       storeFlags
 		asJSON, all bool
-		watch       bool
-		every       time.Duration
 	)
 	cmd := &cobra.Command{
 		Use:   "workers [--namespace NS] [flags]",
@@ -32,51 +30,27 @@ it), and the token for "snowlease release". Times are by the store's clock.
 
 States: lent; ahead (free, but its ids carry times in the future at first); free.`,
 		Example: `  snowlease workers --namespace orders
-  snowlease workers --namespace orders --all --json
-  snowlease workers --namespace orders --watch --every 5s`,
+  snowlease workers --namespace orders --all --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := store.complete(cmd, false); err != nil {
 				return err
 			}
-			if every < 100*time.Millisecond {
-				return fmt.Errorf("--every %v is less than 100ms", every)
-			}
-			show := func() error {
-				return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
-					v, err := readWorkers(ctx, o, store.namespace, all)
-					if err != nil {
-						return err
-					}
-					if asJSON {
-						return printJSON(cmd.OutOrStdout(), v)
-					}
-					return v.print(cmd.OutOrStdout())
-				})
-			}
-			err := show()
-			for tick := time.NewTicker(every); watch; {
-				if err != nil { // it may be temporary
-					fmt.Fprintln(cmd.ErrOrStderr(), p.said(err))
+			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
+				v, err := readWorkers(ctx, o, store.namespace, all)
+				if err != nil {
+					return err
 				}
-				select {
-				case <-cmd.Context().Done():
-					return nil
-				case <-tick.C:
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), v)
 				}
-				if !asJSON {
-					fmt.Fprintln(cmd.OutOrStdout())
-				}
-				err = show()
-			}
-			return err
+				return v.print(cmd.OutOrStdout())
+			})
 		},
 	}
 	store.register(cmd, p)
 	jsonFlag(cmd, &asJSON)
 	cmd.Flags().BoolVar(&all, "all", false, "include free worker ids")
-	cmd.Flags().BoolVar(&watch, "watch", false, "repeat until interrupted")
-	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "how often, with --watch")
 	return cmd
 }
 
