@@ -18,12 +18,9 @@ type change struct {
 	// look, if not nil, reads what question needs.
 	look     func(ctx context.Context, o *target.Opened) error
 	question func() string
-	// do returns the value of key in JSON, and the text for people, which follows the name of
-	// the namespace.
-	do  func(ctx context.Context, o *target.Opened) (value, text string, err error)
-	key string
-
-	yes, asJSON bool
+	// do returns what was done, which follows the name of the namespace.
+	do  func(ctx context.Context, o *target.Opened) (text string, err error)
+	yes bool
 }
 
 // changeCommand makes c the command cmd.
@@ -42,29 +39,28 @@ func changeCommand(p program, cmd *cobra.Command, c *change) *cobra.Command {
 			return err
 		}
 		return c.store.with(cmd, func(ctx context.Context, o *target.Opened) error {
-			value, text, err := c.do(ctx, o)
+			text, err := c.do(ctx, o)
 			if err != nil {
 				return err
 			}
-			ns := c.store.namespace
-			return answer(cmd, c.asJSON, map[string]string{"namespace": ns, "store": o.String(), c.key: value}, "namespace %q at %s %s\n", ns, o, text)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s %s\n", c.store.namespace, o, text)
+			return err
 		})
 	}
 	c.store.register(cmd, p)
 	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
-	jsonFlag(cmd, &c.asJSON)
 	return cmd
 }
 
 func quarantineCommand(p program) *cobra.Command {
 	var reason string
-	c := &change{key: "until"}
+	c := new(change)
 	c.question = func() string {
 		return fmt.Sprintf("Put namespace %q in quarantine? New ids will carry times up to max-ttl ahead for a while.", c.store.namespace)
 	}
-	c.do = func(ctx context.Context, o *target.Opened) (string, string, error) {
+	c.do = func(ctx context.Context, o *target.Opened) (string, error) {
 		rec, err := o.Quarantine(ctx, c.store.namespace, "by hand: "+reason)
-		return at(rec.Quarantine), "lends only above " + at(rec.Quarantine), err
+		return "lends only above " + at(rec.Quarantine), err
 	}
 	cmd := changeCommand(p, &cobra.Command{
 		Use:   "quarantine --namespace NS [flags]",
@@ -85,17 +81,16 @@ marks there may be too low. Failovers, restarts and lost records are detected wi
 
 func retireCommand(p program) *cobra.Command {
 	var reason string
-	c := &change{key: "pin"}
+	c := new(change)
 	c.question = func() string {
 		return fmt.Sprintf("Retire namespace %q for good? It will lend no more worker ids.", c.store.namespace)
 	}
-	c.do = func(ctx context.Context, o *target.Opened) (string, string, error) {
+	c.do = func(ctx context.Context, o *target.Opened) (string, error) {
 		if err := o.Retire(ctx, c.store.namespace, reason); err != nil {
-			return "", "", err
+			return "", err
 		}
 		rec, err := o.Record(ctx, c.store.namespace)
-		pin := printable.Text(rec.Pin.String())
-		return pin, "is " + pin, err
+		return "is " + printable.Text(rec.Pin.String()), err
 	}
 	cmd := changeCommand(p, &cobra.Command{
 		Use:   "retire --namespace NS [flags]",
@@ -117,7 +112,7 @@ func releaseCommand(p program) *cobra.Command {
 		worker, token int64
 		slot          lease.Slot
 	)
-	c := &change{key: "lent_after"}
+	c := new(change)
 	lost := func() error {
 		return failure{exitNo, fmt.Errorf("worker %d of %q is not held under token %d, nothing changed: see \"snowlease workers\"", worker, c.store.namespace, token)}
 	}
@@ -144,7 +139,7 @@ func releaseCommand(p program) *cobra.Command {
 	c.question = func() string {
 		return fmt.Sprintf("Take worker %d of %q from %q, who has held it since %s?", worker, c.store.namespace, printable.Text(slot.Holder), at(slot.Since))
 	}
-	c.do = func(ctx context.Context, o *target.Opened) (string, string, error) {
+	c.do = func(ctx context.Context, o *target.Opened) (string, error) {
 		holder := printable.Text(slot.Holder)
 		err := o.Revoke(ctx, c.store.namespace, worker, token)
 		if errors.Is(err, lease.ErrLost) {
@@ -153,7 +148,7 @@ func releaseCommand(p program) *cobra.Command {
 		if err == nil {
 			err = find(ctx, o)
 		}
-		return at(slot.Mark), fmt.Sprintf("took worker %d from %q; it can be lent again after %s", worker, holder, at(slot.Mark)), err
+		return fmt.Sprintf("took worker %d from %q; it can be lent again after %s", worker, holder, at(slot.Mark)), err
 	}
 	cmd := changeCommand(p, &cobra.Command{
 		Use:   "release --namespace NS --worker N --token T [flags]",

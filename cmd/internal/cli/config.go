@@ -77,8 +77,8 @@ func (f *configFlags) read(cmd *cobra.Command) error {
 
 // A fault is an error in a line of a file.
 type fault struct {
-	Line int    `json:"line"`
-	Text string `json:"text"`
+	Line int
+	Text string
 }
 
 // A later is a part of a YAML text, to be decoded when it is known what it is.
@@ -206,10 +206,7 @@ use it to complete and check YAML.`,
 }
 
 func configCheckCommand() *cobra.Command {
-	var (
-		key    string
-		asJSON bool
-	)
+	var key string
 	cmd := &cobra.Command{
 		Use:   "check FILE|-",
 		Short: "Check the idworker configuration in a YAML file",
@@ -243,21 +240,17 @@ no store; "snowlease doctor --config FILE" does. It exits with 3 if it finds fau
 				return failed(fmt.Errorf("%s: %w", file, err))
 			}
 			for _, f := range faults {
-				if err := answer(cmd, asJSON, f, "%s:%d: %s\n", file, f.Line, f.Text); err != nil {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s:%d: %s\n", file, f.Line, f.Text); err != nil {
 					return failed(err)
 				}
 			}
 			if n := len(faults); n > 0 {
 				return failure{exitNo, fmt.Errorf("%s has faults: %d", file, n)}
 			}
-			if asJSON {
-				return nil
-			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is valid; \"snowlease doctor --config\" compares it with the namespace\n", file)
 			return failed(err)
 		},
 	}
 	keyFlag(cmd, &key)
-	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -57,12 +57,6 @@ func TestConfigCheck(t *testing.T) {
 			code, out, errs := call(t, c.text, "config", "check", "--key=", "-")
 			require.Equal(t, exitNo, code, out+errs)
 			require.Contains(t, out, c.want)
-			_, out, _ = call(t, c.text, "config", "check", "--key=", "--json", "-")
-			for line := range strings.Lines(out) {
-				var f fault
-				require.NoError(t, json.Unmarshal([]byte(line), &f))
-				require.Positive(t, f.Line)
-			}
 		})
 	}
 	for text, want := range map[string]string{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -293,11 +294,17 @@ func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record
 func (d *doctor) print(cmd *cobra.Command, asJSON bool) error {
 	for _, f := range d.List {
 		f.Seen = printable.Text(f.Seen)
+		if asJSON {
+			if err := printJSON(cmd.OutOrStdout(), f); err != nil {
+				return err
+			}
+			continue
+		}
 		text := fmt.Sprintf("%-5s  %-13s  %s\n", f.Level, f.Check, f.Seen)
 		if f.Advice != "" {
 			text += fmt.Sprintf("%22s-> %s\n", "", f.Advice)
 		}
-		if err := answer(cmd, asJSON, f, "%s", text); err != nil {
+		if _, err := io.WriteString(cmd.OutOrStdout(), text); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,6 @@ func encodeCommand() *cobra.Command {
 		parts  snowflake.Parts
 		when   string
 		base   int
-		asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use:   "encode [flags]",
@@ -45,7 +44,8 @@ Do not use it to issue ids: a process may issue the same id.`,
 				return failed(err)
 			}
 			text, _ := snowflake.ID(id).Format(base)
-			return failed(answer(cmd, asJSON, map[string]string{"id": snowflake.ID(id).String(), "text": text}, "%s\n", text))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
+			return failed(err)
 		},
 	}
 	layout.register(cmd)
@@ -56,6 +56,5 @@ Do not use it to issue ids: a process may issue the same id.`,
 	flags.Int64Var(&parts.Business, "business", 0, "the business number")
 	flags.Int64Var(&parts.Sequence, "sequence", 0, "the number within the tick")
 	flags.IntVar(&base, "base", 10, "base of the id: 10, 36, 58 or 62")
-	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -15,9 +15,9 @@ import (
 
 func initCommand(p program) *cobra.Command {
 	var (
-		store       storeFlags
-		request     requestFlags
-		yes, asJSON bool
+		store   storeFlags
+		request requestFlags
+		yes     bool
 	)
 	cmd := &cobra.Command{
 		Use:   "init --namespace NS [flags]",
@@ -92,14 +92,13 @@ If anything of the namespace exists, init changes nothing and exits with 3, with
 				if err != nil {
 					return err
 				}
-				return answer(cmd, asJSON, map[string]string{"namespace": r.Namespace, "store": o.String(), "pin": r.Pin().String(), "from": request.from},
-					"created namespace %q at %s, which is now pinned to %s (by %s)\n", r.Namespace, o, r.Pin(), request.from)
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "created namespace %q at %s, which is now pinned to %s (by %s)\n", r.Namespace, o, r.Pin(), request.from)
+				return err
 			})
 		},
 	}
 	store.register(cmd, p)
 	request.register(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -27,15 +27,6 @@ func jsonFlag(cmd *cobra.Command, to *bool) {
 
 func printJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
 
-// answer prints v as JSON, or the text for people.
-func answer(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) error {
-	if asJSON {
-		return printJSON(cmd.OutOrStdout(), v)
-	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), format, args...)
-	return err
-}
-
 // printTable prints rows in columns.
 func printTable(w io.Writer, rows [][]string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

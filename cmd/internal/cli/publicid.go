@@ -20,10 +20,7 @@ import (
 const envSecrets = "SNOWLEASE_PUBLICID_SECRETS"
 
 func publicIDCommand(p program) *cobra.Command {
-	var (
-		prefix, file string
-		asJSON       bool
-	)
+	var prefix, file string
 	cmd := &cobra.Command{
 		Use:   "publicid --prefix PREFIX [flags] ID|TEXT...|-",
 		Short: "Translate ids to the texts that people see, and back",
@@ -50,9 +47,6 @@ first seals, all open.`,
 					return err
 				}
 				good++
-				if asJSON {
-					return printJSON(out, map[string]string{"id": id.String(), "text": public})
-				}
 				answer := public
 				if text == public {
 					answer = id.String()
@@ -70,7 +64,6 @@ first seals, all open.`,
 	flags.StringVar(&prefix, "prefix", "", "the prefix of the texts, without \"_\"")
 	flags.StringVar(&file, "secrets", "", "`file` with the secrets, one a line (default: "+envSecrets+")")
 	must(cmd.MarkFlagRequired("prefix"))
-	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -18,9 +18,9 @@ func TestPublicID(t *testing.T) {
 	require.Equal(t, "cus_0saa6m2dr40006\n912338055136935936\ncus_000000000000zv\n", out)
 
 	file := writeFile(t, "another one of the tests, longer.\r\n\n"+idSecret)
-	code, out, errs = call(t, "", "publicid", "--prefix=ord", "--secrets="+file, sealedText, "--json")
+	code, out, errs = call(t, "", "publicid", "--prefix=ord", "--secrets="+file, sealedText)
 	require.Zero(t, code, errs)
-	require.JSONEq(t, `{"id":"912338055136935936","text":"`+sealedText+`"}`, out)
+	require.Equal(t, "912338055136935936\n", out)
 	_, out, _ = call(t, "", "publicid", "--prefix=ord", "--secrets="+file, "912338055136935936")
 	require.Regexp(t, `^ord_\w{26}\n$`, out)
 	require.NotContains(t, out, sealedText, "the first secret seals")
@@ -54,13 +54,9 @@ func TestPublicIDSecrets(t *testing.T) {
 		{idSecret, "config.yaml has no secret", []string{"--secrets=" + writeFile(t, "")}},
 		{"", "--secrets is not a file that can be read: no such file", []string{"--secrets=" + short}},
 		{"", `prefix "Ord": character 'O' at 0`, []string{"--prefix=Ord"}},
-		{"", `required flag(s) "prefix" not set`, []string{"--json"}},
 	} {
 		t.Setenv(envSecrets, c.env)
 		args := append([]string{"publicid", "5", "--prefix=ord"}, c.args...)
-		if c.args != nil && c.args[0] == "--json" {
-			args = []string{"publicid", "5"}
-		}
 		code, out, errs := call(t, "", args...)
 		require.Equal(t, exitUsage, code, errs)
 		require.Contains(t, errs, c.want)

@@ -134,10 +134,9 @@ func lineOf(name string, given int64, series bool) segmentLine {
 
 func segmentCreateCommand(p program) *cobra.Command {
 	var (
-		store  = storeFlags{creates: true}
-		name   numberFlags
-		start  int64
-		asJSON bool
+		store = storeFlags{creates: true}
+		name  numberFlags
+		start int64
 	)
 	cmd := &cobra.Command{
 		Use:   "create --name NAME [flags]",
@@ -162,21 +161,21 @@ and start above all numbers in use and all numbers that were reserved ahead.
 				if err != nil {
 					return err
 				}
-				return segmentDone(cmd, asJSON, &store, s, name, "created", start)
+				return segmentDone(cmd, &store, s, name, "created", start)
 			})
 		},
 	}
-	segmentFlags(cmd, p, &store, &name, &asJSON)
+	segmentFlags(cmd, p, &store, &name)
 	cmd.Flags().Int64Var(&start, "start", 1, "the first number")
 	return cmd
 }
 
 func segmentResumeCommand(p program) *cobra.Command {
 	var (
-		store       storeFlags
-		name        numberFlags
-		above       int64
-		yes, asJSON bool
+		store storeFlags
+		name  numberFlags
+		above int64
+		yes   bool
 	)
 	cmd := &cobra.Command{
 		Use:   "resume --name NAME --above N [flags]",
@@ -228,11 +227,11 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 				if err != nil {
 					return err
 				}
-				return segmentDone(cmd, asJSON, &store, s, name, "goes on above", given)
+				return segmentDone(cmd, &store, s, name, "goes on above", given)
 			})
 		},
 	}
-	segmentFlags(cmd, p, &store, &name, &asJSON)
+	segmentFlags(cmd, p, &store, &name)
 	cmd.Flags().Int64Var(&above, "above", 0, "the highest number in use")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	must(cmd.MarkFlagRequired("above"))
@@ -251,12 +250,11 @@ the name, --period is required.`
 // numberFlags name a sequence, and the period of a number.
 type numberFlags struct{ name, period string }
 
-func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, n *numberFlags, asJSON *bool) {
+func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, n *numberFlags) {
 	store.numbers = true
 	store.register(cmd, p)
 	cmd.Flags().StringVar(&n.name, "name", "", "the name of the sequence (required)")
 	cmd.Flags().StringVar(&n.period, "period", "", "of a series: the first day of the period of the number, such as 2026-11-01, or none if it has no periods")
-	jsonFlag(cmd, asJSON)
 }
 
 // complete checks the flags, and returns the number as the store has it.
@@ -291,11 +289,11 @@ func (n numberFlags) series() bool { return n.period != "" && n.period != "none"
 
 func (n numberFlags) line(number int64) segmentLine { return lineOf(n.name, number, n.series()) }
 
-func segmentDone(cmd *cobra.Command, asJSON bool, f *storeFlags, s target.Segments, name numberFlags, what string, n int64) error {
+func segmentDone(cmd *cobra.Command, f *storeFlags, s target.Segments, name numberFlags, what string, n int64) error {
 	where := s.String()
 	if _, isSQL := s.(lister); isSQL && f.tables() != "" {
 		where += ", tables " + f.tables() + "*"
 	}
-	return answer(cmd, asJSON, map[string]any{"name": name.name, "store": where, "what": what, "number": n},
-		"%q at %s: %s %s\n", name.name, where, what, name.line(n))
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%q at %s: %s %s\n", name.name, where, what, name.line(n))
+	return err
 }

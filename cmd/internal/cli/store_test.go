@@ -97,7 +97,6 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 				{"layout", "--bits=" + store},
 				{"layout", "--epoch=" + store},
 				{"config", "check", file},
-				{"config", "check", file, "--json"},
 			} {
 				code, out, errs := call(t, "", args...)
 				require.NotZero(t, code, args)
