@@ -151,7 +151,7 @@ func TestBrowser(t *testing.T) {
 	require.Empty(t, found.Problems)
 	require.Regexp(t, `<output id="rate-now">[1-9][0-9,]+</output>`, dom, "the rate is live")
 	require.Contains(t, dom, "issues ids; the lease is renewed")
-	require.Contains(t, dom, `<span class="mine" title="worker `)
+	require.Contains(t, dom, `<tr class="own">`)
 }
 
 // An open page follows the worker. It counts down each second, but announces only changes

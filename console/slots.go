@@ -17,7 +17,6 @@ const (
 	slotsEvery   = 3 * time.Second
 	slotsTimeout = 2 * time.Second
 	slotsSoon    = 200 * time.Millisecond
-	maxCells     = 1024 // in the map; more worker ids share cells
 	maxRows      = 256  // in the table
 	maxSlots     = 1024 // in api/slots
 )
@@ -34,11 +33,7 @@ type slots struct {
 	list []lease.Slot
 	err  error // of the last call
 
-	drawn     *pool // list as seen by the holder of the lease below
-	ownWorker int64
-	ownToken  int64
-
-	last atomic.Pointer[pool] // the last drawn; needs no mu
+	last atomic.Pointer[pool] // the last answer of of; needs no mu
 }
 
 // soon is like of, but returns the last list if there is one and the answer takes long.
@@ -57,17 +52,14 @@ func (s *slots) soon(ctx context.Context, st snowlease.Status) *pool {
 	}
 }
 
-// of returns the slots of the namespace of st, at most slotsEvery old. Callers must not
-// change them.
+// of returns the slots of the namespace of st, at most slotsEvery old.
 func (s *slots) of(ctx context.Context, st snowlease.Status) *pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ask(ctx, st.Namespace)
-	if s.drawn == nil || s.ownWorker != st.Worker || s.ownToken != st.Token {
-		s.drawn, s.ownWorker, s.ownToken = newPool(st, s.list, s.seen, s.err), st.Worker, st.Token
-		s.last.Store(s.drawn)
-	}
-	return s.drawn
+	p := newPool(st, s.list, s.seen, s.err)
+	s.last.Store(p)
+	return p
 }
 
 // ask calls the lister if its last answer is too old. The caller holds mu.
@@ -83,7 +75,7 @@ func (s *slots) ask(ctx context.Context, namespace string) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), slotsTimeout)
 	defer cancel()
 	list, err := s.lister.Slots(call, namespace)
-	s.read, s.drawn, s.err = time.Now(), nil, err
+	s.read, s.err = time.Now(), err
 	switch {
 	case err == nil:
 		s.list, s.seen = list, now().UTC()
@@ -124,10 +116,7 @@ func (pool) Host() time.Time { return now() }
 // Unlisted reports that there is no lister, which is not a fault.
 func (p pool) Unlisted() bool { return errors.Is(p.Err, errNoLister) }
 
-// Dense reports whether there are too many cells to number them.
-func (p pool) Dense() bool { return len(p.Cells) > 128 }
-
-// pool is the answer of api/slots, and the data of the page's map.
+// pool is the answer of api/slots, and the data of the page's table.
 type pool struct {
 	// Seen is when the list was read, by this host's clock. If the store has not answered
 	// since, Error says why.
@@ -143,20 +132,12 @@ type pool struct {
 	Slots []slot `json:"slots"`
 	Left  int    `json:"left,omitempty"`
 
-	Err    error  `json:"-"`
-	Cells  []cell `json:"-"`
-	Rows   []slot `json:"-"`
-	More   int    `json:"-"` // rows left out
-	Shared int    `json:"-"` // worker ids in a cell
-	InUse  int    `json:"-"`
+	Err   error  `json:"-"`
+	Rows  []slot `json:"-"`
+	More  int    `json:"-"` // rows left out
+	InUse int    `json:"-"`
 
 	Replicas int64 `json:"-"` // the number that the pool is good for
-}
-
-// cell is a cell of the map.
-type cell struct {
-	Class, Title string
-	Worker       int64 // the first of the cell
 }
 
 func (p *panel) pool(ctx context.Context) *pool { return p.slots.of(ctx, p.worker.Status()) }
@@ -189,7 +170,6 @@ func newPool(st snowlease.Status, list []lease.Slot, seen time.Time, err error) 
 	p.More = max(0, len(p.Rows)-maxRows)
 	p.Rows = p.Rows[:len(p.Rows)-p.More]
 	p.InUse = p.Counts[mine] + p.Counts[lent] + p.Counts[waiting]
-	p.draw(all)
 	return p
 }
 

@@ -45,7 +45,7 @@
       const box = el.getBoundingClientRect();
       if (box.width && (box.left < 0 || box.right > wide)) problems.push("cut off: " + el.textContent);
     }
-    for (const el of document.querySelectorAll("svg, .map")) {
+    for (const el of document.querySelectorAll("svg")) {
       if (el.getAttribute("role") !== "img" || !el.getAttribute("aria-label")) problems.push("no text for " + el.outerHTML.slice(0, 60));
     }
     document.documentElement.dataset.probe = JSON.stringify({ wide, texts, dark: matchMedia("(prefers-color-scheme: dark)").matches, problems });
