@@ -88,7 +88,7 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 		return err
 	}
 	defer c.Close()
-	if err := errors.Join(c.Extras().Init(ctx, soon(request("others", 1))), c.Extras().Init(ctx, request("more", 1)), c.Extras().Init(ctx, request("more", 2))); err != nil {
+	if err := c.Extras().Init(ctx, soon(request("others", 1))); err != nil {
 		return err
 	}
 	g, err := c.Acquire(ctx, soon(request("others", 1)))
