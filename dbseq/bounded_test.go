@@ -42,7 +42,6 @@ func TestServerNeverAnswers(t *testing.T) {
 			"Release":     func(ctx context.Context) error { return c.Release(ctx, g, 1) },
 			"Init":        func(ctx context.Context) error { return c.Extras().Init(ctx, req) },
 			"Slots":       func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, "orders"); return err },
-			"Namespaces":  func(ctx context.Context) error { _, err := c.Extras().Namespaces(ctx); return err },
 			"Incarnation": func(ctx context.Context) error { _, err := operator.Incarnation(ctx, "orders"); return err },
 			"Record":      func(ctx context.Context) error { _, err := operator.Record(ctx, "orders"); return err },
 			"Quarantine":  func(ctx context.Context) error { _, err := operator.Quarantine(ctx, "orders", "test"); return err },

@@ -68,7 +68,7 @@ func (c *Center) String() string { return c.name }
 func (c *Center) Extras() lease.Extras {
 	o := operator{c}
 	return lease.Extras{
-		Name: c.String(), Warnings: c.warnings(), Lister: o, Namespaces: c.namespaces, Operator: o, Init: c.init, Examine: c.examine, Base: c, Close: c.Close,
+		Name: c.String(), Warnings: c.warnings(), Lister: o, Operator: o, Init: c.init, Examine: c.examine, Base: c, Close: c.Close,
 	}
 }
 

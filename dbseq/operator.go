@@ -3,7 +3,6 @@ package dbseq
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/printable"
@@ -64,16 +63,6 @@ func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, 
 	}
 	r.Incarnation, r.Former, r.Reason = printable.Text(r.Incarnation), printable.Text(r.Former), printable.Text(r.Reason)
 	return r, err
-}
-
-// namespaces is the Namespaces of lease.Extras.
-func (c *Center) namespaces(ctx context.Context) (names []string, err error) {
-	ctx, cancel := bounded.Context(ctx)
-	defer cancel()
-	if err = c.server(ctx, false); err == nil {
-		names, err = all(ctx, c.conn, "namespaces", nil, column[string])
-	}
-	return slices.DeleteFunc(names, func(n string) bool { return lease.CheckNamespace(n) != nil }), c.wrap(ctx, "list the namespaces", leaseTables, err)
 }
 
 // Quarantine implements lease.Operator.

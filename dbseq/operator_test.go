@@ -43,24 +43,6 @@ func TestOperatorWithoutTables(t *testing.T) {
 	})
 }
 
-// Whoever misspelled a namespace sees the others, but no text of another program.
-func TestNamespaces(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		x := center(t, db).Extras()
-		_, err := x.Namespaces(t.Context())
-		require.ErrorContains(t, err, "snowlease_meta")
-		for _, ns := range []string{"shop", "orders", "forged"} {
-			require.NoError(t, x.Init(t.Context(), request(ns, 1)))
-		}
-		rawExec(t, db, "UPDATE snowlease_meta SET ns = ? WHERE ns = 'forged'", "a\nb")
-		names, err := x.Namespaces(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, []string{"orders", "shop"}, names)
-	})
-}
-
 // SQLite stores texts of any length; records show little of them.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()

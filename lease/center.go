@@ -62,9 +62,6 @@ type Extras struct {
 	// Lister lists the slots, and Operator maintains namespaces.
 	Lister   Lister
 	Operator Operator
-	// Namespaces lists the first namespaces on record by name, for people who misspelled one.
-	// It is cheap enough for the first start of a namespace.
-	Namespaces func(ctx context.Context) ([]string, error)
 	// Init creates a namespace that its owner knows to be new. Nothing can have been
 	// forgotten then, so times are exact from the first id on. If anything of the namespace
 	// exists, Init changes nothing and returns ErrExists.

@@ -1,8 +1,5 @@
 -- The statements of lease.Operator, in the format of lease.sql.
 
--- name: namespaces
-SELECT ns FROM snowlease_meta ORDER BY ns LIMIT 20;
-
 -- name: record
 SELECT {now}, pin, incarnation, former, quarantine_ms, reason FROM snowlease_meta WHERE ns = :ns;
 

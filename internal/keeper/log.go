@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -76,32 +75,12 @@ func (k *Keeper) failed(ctx context.Context, what string, err error) {
 	}
 	args := append(k.prospect(ctx), "wait", q.Wait())
 	if q.Reason == lease.NothingOnRecord && k.lent == (generator.Range{}) {
-		if first {
-			args = append(args, k.others(ctx)...)
-		}
 		k.cfg.Logger.Log(ctx, level, "new namespace; waiting for its first worker id",
 			append(args, "hint", "if it is not new, check its spelling and which store this is")...)
 		return
 	}
 	k.cfg.Logger.Log(ctx, level, "the center may have forgotten grants; waiting for a worker id",
 		append(args, "until", time.Now().Add(q.Wait()), "reason", printable.Text(q.Reason))...)
-}
-
-// others returns an attribute for the log with the other namespaces of the center, if it
-// tells them soon.
-func (k *Keeper) others(ctx context.Context) []any {
-	list := k.cfg.Center.Extras().Namespaces
-	if list == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	names, err := list(ctx)
-	names = slices.DeleteFunc(names, func(n string) bool { return n == k.cfg.Request.Namespace })
-	if err != nil || len(names) == 0 {
-		return nil
-	}
-	return []any{"others", names}
 }
 
 func (k *Keeper) note(s State, err error) {

@@ -461,30 +461,3 @@ func TestNow(t *testing.T) {
 		require.WithinDuration(t, time.Now().Add(time.Minute), r.keeper.Now(), time.Millisecond)
 	})
 }
-
-// listing is a center with namespaces on record.
-type listing struct {
-	lease.Center
-	calls int
-}
-
-func (c *listing) Extras() lease.Extras {
-	x := c.Center.Extras()
-	x.Namespaces = func(context.Context) ([]string, error) {
-		c.calls++
-		return []string{"audit", "orders", "shop"}, nil
-	}
-	return x
-}
-
-// The first start of a namespace asks once which others there are, and logs them.
-func TestFirstStartNamesOtherNamespaces(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.center.Wipe()
-		c := &listing{Center: r.center}
-		r.member(func(cfg *keeper.Config) { cfg.Center = c })
-		r.start()
-		require.Regexp(t, `first worker id" namespace=orders center=memory wait=2\.251s others="\[audit shop\]" hint=`, r.log.String())
-		require.Equal(t, 1, c.calls)
-	})
-}

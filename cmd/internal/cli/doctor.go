@@ -178,7 +178,7 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 		rec, err := o.Record(ctx, d.store.namespace)
 		switch {
 		case errors.Is(err, lease.ErrUnknown):
-			d.Note("namespace", "nothing is on record for "+d.store.namespace, "the first start creates the record; if there should be one, check its spelling, --prefix and --store"+known(ctx, o))
+			d.Note("namespace", "nothing is on record for "+d.store.namespace, "the first start creates the record; if there should be one, check its spelling, --prefix and --store")
 		case err != nil:
 			d.Fault("namespace", err.Error(), "the worker ids were not checked")
 		default:

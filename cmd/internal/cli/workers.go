@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,20 +89,10 @@ func stateOf(s lease.Slot) string {
 	return "ahead"
 }
 
-// known says which namespaces the store has on record, if it can.
-func known(ctx context.Context, o *target.Opened) string {
-	if list := o.Extras().Namespaces; list != nil {
-		if names, err := list(ctx); err == nil && len(names) > 0 {
-			return "; on record are " + strings.Join(names, ", ")
-		}
-	}
-	return ""
-}
-
 func readWorkers(ctx context.Context, o *target.Opened, namespace string, all bool) (v workerView, err error) {
 	rec, err := o.Record(ctx, namespace)
 	if errors.Is(err, lease.ErrUnknown) {
-		return v, fmt.Errorf("%w: check the spelling of %s, --prefix and --store%s", err, namespace, known(ctx, o))
+		return v, fmt.Errorf("%w: check the spelling of %s, --prefix and --store", err, namespace)
 	}
 	if err != nil {
 		return v, err
