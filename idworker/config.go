@@ -235,8 +235,8 @@ func (c SequenceConfig) withDefaults() SequenceConfig {
 	return c
 }
 
-// Validate checks c with its defaults filled in. The error joins a *ConfigError for each
-// fault.
+// Validate checks c with its defaults filled in. The error joins one for each fault, with the
+// key in YAML, the value and what to do.
 func (c Config) Validate() error {
 	_, err := c.plan()
 	return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -74,7 +75,7 @@ func FuzzConfig(f *testing.F) {
 		p, err := c.plan()
 		if err != nil {
 			for _, one := range err.(interface{ Unwrap() []error }).Unwrap() {
-				var e *ConfigError
+				var e *fault.Fault
 				require.ErrorAs(t, one, &e)
 				require.NotEmpty(t, e.Key)
 			}

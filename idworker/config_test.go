@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
@@ -175,11 +176,10 @@ func TestATTLIsOneFault(t *testing.T) {
 // requireTyped checks that each fault in err has a key and a text.
 func requireTyped(t *testing.T, err error) (keys []string) {
 	t.Helper()
-	require.ErrorAs(t, err, new(*idworker.ConfigError))
 	joined, ok := err.(interface{ Unwrap() []error })
 	require.True(t, ok, "%T", err)
 	for _, one := range joined.Unwrap() {
-		var e *idworker.ConfigError
+		var e *fault.Fault
 		require.ErrorAs(t, one, &e)
 		require.NotEmpty(t, e.Key)
 		require.True(t, e.Problem != "" || e.Err != nil, e.Key)

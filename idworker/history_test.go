@@ -116,7 +116,7 @@ func TestNextIDAtNeedsConfiguration(t *testing.T) {
 	require.ErrorContains(t, err, "fixed cannot count them in a SQL database")
 	cfg.Mode = "x"
 	_, err = idworker.History(cfg, w)
-	require.ErrorAs(t, err, new(*idworker.ConfigError))
+	require.ErrorContains(t, err, "idworker: config: mode")
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "a-namespace-of-more-than-forty-eight-characters-in-all", Reserved: 1}, idworker.WithCenter(c))
 	require.ErrorContains(t, err, "1 to 48")
 }

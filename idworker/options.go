@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 
 	"github.com/redis/go-redis/v9"
 	"gorm.io/gorm"
@@ -12,6 +11,7 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
@@ -37,7 +37,7 @@ func WithDB(db *gorm.DB) Option { return func(o *options) { o.db = db } }
 // WithRedis sets the Redis client of modes redis and redis-sequence. The caller closes it. A
 // nil client counts as none.
 func WithRedis(client redis.UniversalClient) Option {
-	if isNil(client) {
+	if fault.Nil(client) {
 		client = nil
 	}
 	return func(o *options) { o.redis = client }
@@ -48,15 +48,10 @@ func WithRedis(client redis.UniversalClient) Option {
 // worker. A nil center counts as none. The center has a quarantine of its own, such as that
 // of dbseq.WithQuarantine: Config.Store.Quarantine does not change it.
 func WithCenter(center lease.Center) Option {
-	if isNil(center) {
+	if fault.Nil(center) {
 		center = nil
 	}
 	return func(o *options) { o.center = center }
-}
-
-func isNil(v any) bool {
-	p := reflect.ValueOf(v)
-	return !p.IsValid() || p.Kind() == reflect.Pointer && p.IsNil()
 }
 
 // WithLogger sets the logger. docs/design/log.md lists the events. Its handler must not block,
@@ -81,7 +76,7 @@ func optionsOf(opts []Option) options {
 // WithCenter. Use it to wrap the center or to share it among several workers. It calls no
 // server. After stopping the workers, call Extras().Close if that is set.
 //
-// Errors: a *ConfigError for each fault of cfg, a missing or ambiguous client, and mode
+// Errors: all faults of cfg joined in one, a missing or ambiguous client, and mode
 // redis-sequence, which has no center.
 func NewCenter(cfg Config, opts ...Option) (lease.Center, error) {
 	p, err := cfg.plan()

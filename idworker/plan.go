@@ -47,7 +47,7 @@ func keyOf(field string) string {
 // default, so that the faults of other parts are found too.
 func (c Config) plan() (plan, error) {
 	p := plan{Config: c.WithDefaults()}
-	f := new(fault.List)
+	f := &fault.List{In: "idworker: config"}
 	check := settings.Check{List: f, Name: keyOf}
 	fault.OneOf(f, "mode", p.Mode, ModeAuto, ModeDB, ModeRedis, ModeLocal, ModeRedisSequence)
 	check.Namespace(p.Namespace)
@@ -59,7 +59,7 @@ func (c Config) plan() (plan, error) {
 	p.planLocal(f)
 	p.planSequence(f, pool)
 	p.planSegments(f)
-	if err := configErrors(f); err != nil {
+	if err := f.Err(); err != nil {
 		return plan{}, err
 	}
 	p.core = snowlease.Config{
@@ -235,9 +235,9 @@ func (c Config) planSegments(f *fault.List) {
 }
 
 func (c Config) checkSegments() error {
-	f := new(fault.List)
+	f := &fault.List{In: "idworker: config"}
 	c.planSegments(f)
-	return configErrors(f)
+	return f.Err()
 }
 
 // replicaTime is how long a Redis may wait for its replicas: half of what a renewal may

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/idworker"
+	configfault "github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/schema"
 )
@@ -130,7 +131,7 @@ func parseConfig(text []byte, key string) (c idworker.Config, faults []fault, er
 	must(yaml.Unmarshal(text, &file))
 	for _, err := range invalid.Unwrap() {
 		at := key
-		if e := (*idworker.ConfigError)(nil); errors.As(err, &e) {
+		if e := (*configfault.Fault)(nil); errors.As(err, &e) {
 			at += "." + e.Key
 		}
 		faults = append(faults, fault{lineAt(file.Content[0], at), strings.TrimPrefix(err.Error(), "idworker: config: ")})
