@@ -136,11 +136,6 @@ func (w *Worker) remedy(ctx context.Context, err error) string {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ""
 	}
-	if w.setup.Remedy != nil {
-		if text := w.setup.Remedy(err); text != "" {
-			return text
-		}
-	}
 	q, full, wait := (*lease.QuarantineError)(nil), (*lease.NoFreeWorkerError)(nil), w.setup.Name("Wait")
 	away, file := net.Error(nil), (*fs.PathError)(nil) // a file's syscall.Errno is a net.Error
 	if !errors.As(err, &q) && !errors.As(err, &full) && errors.As(err, &away) && !errors.As(err, &file) {

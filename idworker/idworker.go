@@ -31,7 +31,7 @@ type IdWorker = snowlease.Worker
 //
 // A program with a center and no configuration file uses snowlease.Open, which links less.
 //
-// Errors: a *ConfigError for each fault of cfg, a missing or ambiguous client, and those of
+// Errors: all faults of cfg joined in one, a missing or ambiguous client, and those of
 // snowlease.Open for a center. After an error there is nothing to stop.
 func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 	p, err := cfg.plan()
@@ -65,10 +65,7 @@ func (p plan) build(o options) (*built, error) {
 	if p.Lease.OnLost == OnLostShutdown && o.shutdown == nil {
 		return nil, errors.New(`idworker: lease.on_lost "shutdown" needs an fx application to end: choose "continue" and watch Healthy`)
 	}
-	setup := source.Setup[snowlease.Status]{Name: keyOf, Advise: advise, Remedy: remedy}
-	if p.Mode == ModeLocal {
-		setup.Remedy = localRemedy
-	}
+	setup := source.Setup[snowlease.Status]{Name: keyOf, Advise: advise}
 	var center lease.Center
 	var err error
 	switch {

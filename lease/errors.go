@@ -43,7 +43,7 @@ type NoFreeWorkerError struct {
 
 // Error returns the range, when the first worker id may become free, and what to do.
 func (e *NoFreeWorkerError) Error() string {
-	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent; the first expires in %v (at %s) unless it is renewed: run fewer replicas, or choose a layout with more worker bits%s",
+	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent; the first expires in %v (at %s) unless it is renewed: run fewer replicas, or give them a wider range or a layout with more worker bits%s",
 		e.Last-e.First+1, e.First, e.Last, e.Namespace, e.Wait(), e.Soonest.UTC().Format(time.RFC3339Nano), hint(e.Wait()))
 }
 

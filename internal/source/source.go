@@ -46,9 +46,6 @@ type Setup[Status any] struct {
 	// Advise adds to an error of an id what to do, unless Explain knows the cause.
 	// Default: nothing is added.
 	Advise func(error) error
-	// Remedy returns what to do about an error of a start or a Reset, to be added to it, or
-	// nothing. Default: nothing is added.
-	Remedy func(error) string
 	// Close frees what was opened for the Worker, once and after Stop. Default: nothing.
 	Close func() error
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,8 +15,6 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -223,36 +220,6 @@ func TestDoctorForPeople(t *testing.T) {
 	require.Equal(t, exitNo, code)
 	require.Contains(t, out, "fault  pool           20 replicas; 32 worker ids, sufficient for 16\n                      -> ")
 	require.Contains(t, errs, "the doctor found faults: 1")
-}
-
-// A refusing center lends nothing.
-type refusing struct {
-	lease.Center
-	cause error
-}
-
-func (r refusing) Acquire(context.Context, lease.Request) (lease.Grant, error) {
-	return lease.Grant{}, r.cause
-}
-
-// Errors of a start say what to do, and name a command of this program if one helps.
-func TestCommandsThatErrorsName(t *testing.T) {
-	t.Parallel()
-	late := time.Now().Add(1000 * time.Hour)
-	named := regexp.MustCompile(`"snowlease (\w+)"`)
-	for _, cause := range []error{
-		&lease.NoFreeWorkerError{Soonest: time.Now()}, &lease.NoFreeWorkerError{Soonest: late}, &lease.QuarantineError{Until: late},
-	} {
-		_, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Wait: time.Millisecond}, idworker.WithCenter(refusing{memcenter.New(), cause}))
-		require.ErrorIs(t, err, cause)
-		all := named.FindAllStringSubmatch(err.Error(), -1)
-		require.NotEmpty(t, all, err)
-		for _, m := range all {
-			code, out, errs := call(t, "", m[1], "--help")
-			require.Zero(t, code, errs)
-			require.Contains(t, out, "snowlease "+m[1]+" ")
-		}
-	}
 }
 
 // A file of a mode without a center has settings that no center takes.
