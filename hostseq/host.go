@@ -16,7 +16,6 @@ type host struct {
 	container bool
 	dir       string // the default directory
 	dirErr    error
-	temp      []string // directories that hosts clean up
 }
 
 func inspect() host {
@@ -33,7 +32,6 @@ func inspect() host {
 	machine, _ := os.ReadFile("/etc/machine-id")
 	h.process = strings.Join(append(macs, name, string(machine), strconv.Itoa(os.Getpid())), "\n")
 	h.dir, h.dirErr = defaultDir(runtime.GOOS, os.Geteuid(), os.Getenv)
-	h.temp = []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"}
 	return h
 }
 

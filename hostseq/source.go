@@ -6,8 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"path/filepath"
-	"strings"
 
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -59,12 +57,6 @@ func choose(cfg Config, layout snowflake.Layout, h host) (choice, error) {
 	}
 	ch.dir = slots(dir)
 	ch.promise += "; processes that share directory " + dir + " never hold one worker id at the same time, and a restart continues above what is recorded there"
-	for _, temp := range h.temp {
-		if strings.HasPrefix(dir, filepath.Clean(temp)+string(filepath.Separator)) {
-			ch.warnings = append(ch.warnings, "directory "+dir+" for locks and records is below "+temp+", which a restart or a cleanup of old files empties: set dir to one that is kept")
-			break
-		}
-	}
 	return ch, nil
 }
 
