@@ -144,9 +144,6 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 			"sequence is set, but mode db counts no ids in Redis: leave it out, or set mode redis-sequence",
 		}},
 		{"segment", func(c *idworker.Config) { c.Segments = []segment.Config{{Name: "a"}, {Name: "a", Order: "x"}} }, []string{`segments[1].order "x" is unknown: choose process, strict`, `segments[1].name "a" is used twice`}},
-		{"a wait that no start without records survives", func(c *idworker.Config) {
-			c.Mode, c.Wait, c.Local = idworker.ModeLocal, time.Second, hostseq.Config{Worker: new(int64), Stateless: true}
-		}, []string{"wait 1s is not above max_ahead (1s) and two ticks"}},
 		{"local source", func(c *idworker.Config) { c.Mode, c.Local.Source = idworker.ModeLocal, "mac" }, []string{`local.source "mac"`, "explicit"}},
 		{"local worker low", func(c *idworker.Config) { c.Mode, c.Local.Worker = idworker.ModeLocal, &minus }, []string{"local.worker -1", "0 to 31"}},
 		{"local worker high", func(c *idworker.Config) { c.Mode, c.Local.Worker = idworker.ModeLocal, &big }, []string{"local.worker 32", "0 to 31"}},

@@ -15,7 +15,6 @@ import (
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/fault"
-	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/settings"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -169,11 +168,6 @@ func (p *plan) planLocal(f *fault.List) {
 		local.Source, local.MaxBehind = cmp.Or(local.Source, defaults.Source), cmp.Or(local.MaxBehind, defaults.MaxBehind)
 		unused(p, f, "local", local, defaults, "gets worker ids from a center", "local")
 		return
-	}
-	ticks := 2 * p.layout.TimeUnit
-	ahead := cmp.Or(p.MaxAhead, max(generator.DefaultMaxAhead, ticks))
-	if p.Local.Stateless && p.Wait > 0 && p.Wait <= ahead+ticks {
-		f.Add("wait", p.Wait, "is not above max_ahead (%v) and two ticks, for which a start with local.stateless waits", ahead).Do("raise wait, or lower max_ahead")
 	}
 	f.Take(p.Local.Validate(p.layout), func(key string) string { return strings.TrimSuffix("local."+key, ".") })
 }
