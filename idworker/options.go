@@ -1,7 +1,6 @@
 package idworker
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -97,9 +96,11 @@ func (p plan) newCenter(o options) (lease.Center, error) {
 	)
 	mode := p.Mode
 	if mode == ModeAuto {
-		if mode, err = o.choose(); err != nil {
+		only, err := o.auto("mode", "lease.Center", `"db" or "redis"`)
+		if err != nil {
 			return nil, err
 		}
+		mode = Mode(only)
 	}
 	switch mode {
 	case ModeLocal:
@@ -133,17 +134,18 @@ func (p plan) newCenter(o options) (lease.Center, error) {
 	return c, nil
 }
 
-// choose returns the mode of the only client given.
-func (o options) choose() (Mode, error) {
+// auto returns db or redis for a key with the value auto: the only client given. In place of
+// one, other would do.
+func (o options) auto(key, other, choices string) (string, error) {
 	switch {
 	case o.db != nil && o.redis != nil:
-		return "", errors.New(`mode auto: there are both a *gorm.DB and a Redis client: set mode to "db" or "redis"`)
+		return "", fmt.Errorf("%s auto: there are both a *gorm.DB and a Redis client: set %s", key, choices)
 	case o.db != nil:
-		return ModeDB, nil
+		return string(ModeDB), nil
 	case o.redis != nil:
-		return ModeRedis, nil
+		return string(ModeRedis), nil
 	}
-	return "", fmt.Errorf("mode auto: %w", o.absent("no *gorm.DB, redis.UniversalClient or lease.Center",
+	return "", fmt.Errorf("%s auto: %w", key, o.absent("no *gorm.DB, redis.UniversalClient or "+other,
 		"WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open"))
 }
 
@@ -161,5 +163,5 @@ func (o options) absent(what, with string) error {
 	if o.shutdown == nil {
 		return fmt.Errorf("%s: give %s; one that is nil counts as none", what, with)
 	}
-	return fmt.Errorf("%s in the fx graph: provide one, not nil, with its dependencies, such as a providers.Config. To fx, a *redis.Client, a *dbseq.Center and a client with a name tag are other types: fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))", what)
+	return fmt.Errorf("%s in the fx graph: provide one, not nil, with its dependencies, such as a providers.Config. To fx, a *redis.Client, a *dbseq.Segments, a *dbseq.Center and a client with a name tag are other types: fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))", what)
 }

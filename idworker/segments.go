@@ -90,28 +90,18 @@ func newSegments(cfg Config, c clients) (*Segments, error) {
 	return s, nil
 }
 
-// noNumbers is the advice when the store of the numbers is missing.
-const noNumbers = "provide one, not nil, with its dependencies. To fx, a *dbseq.Segments is another type: fx.Provide(fx.Annotate(newSegments, fx.As(new(segment.Store))))"
-
 // make chooses the store among the clients and creates the issuers. It does no I/O.
 func (s *Segments) make(c Config, o options) error {
 	where := c.SegmentStore
-	if len(c.Segments) == 0 { // series are in SQL
+	if len(c.Segments) == 0 || where == SegmentStoreAuto && o.numbers != nil { // series are in SQL
 		where = SegmentStoreDB
 	}
-	if where == SegmentStoreAuto {
-		switch {
-		case o.numbers != nil:
-			where = SegmentStoreDB
-		case o.db != nil && o.redis != nil: // to choose one would move the numbers when the other is added
-			return errors.New(`segment_store auto finds a *gorm.DB and a Redis client: set "db", "redis" or "db+redis", which has the numbers so far`)
-		case o.db != nil:
-			where = SegmentStoreDB
-		case o.redis != nil:
-			where = SegmentStoreRedis
-		default:
-			return fmt.Errorf("segment_store auto: no *gorm.DB, redis.UniversalClient or segment.Store: %s", noNumbers)
+	if where == SegmentStoreAuto { // to choose one of two would move the numbers when the other is added
+		only, err := o.auto("segment_store", "segment.Store", `"db", "redis" or "db+redis", which has the numbers so far`)
+		if err != nil {
+			return err
 		}
+		where = SegmentStore(only)
 	}
 	var (
 		client redis.UniversalClient
@@ -129,7 +119,7 @@ func (s *Segments) make(c Config, o options) error {
 			if len(c.Series) > 0 {
 				what = "series"
 			}
-			return fmt.Errorf("%s: no *gorm.DB and no segment.Store: %s", what, noNumbers)
+			return fmt.Errorf("%s: %w", what, o.absent("no *gorm.DB and no segment.Store", ""))
 		}
 		own, err := gormdb.Segments(o.db, dbseq.WithTablePrefix(c.Store.TablePrefix))
 		if err != nil {

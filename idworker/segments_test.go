@@ -179,9 +179,9 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		cfg     idworker.Config
 		clients fx.Option
 	}{
-		{"segment_store auto: no *gorm.DB, redis.UniversalClient or segment.Store: provide one, not nil, with its dependencies. To fx, a *dbseq.Segments is another type: fx.Provide(fx.Annotate(newSegments, fx.As(new(segment.Store))))", idworker.Config{Segments: orders}, fx.Options()},
-		{`segment_store auto finds a *gorm.DB and a Redis client: set "db", "redis" or "db+redis", which has the numbers so far`, idworker.Config{Segments: orders}, fx.Options(db, client)},
-		{"segment_store db: no *gorm.DB and no segment.Store: provide one", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
+		{"segment_store auto: no *gorm.DB, redis.UniversalClient or segment.Store in the fx graph: provide one, not nil, with its dependencies", idworker.Config{Segments: orders}, fx.Options()},
+		{`segment_store auto: there are both a *gorm.DB and a Redis client: set "db", "redis" or "db+redis", which has the numbers so far`, idworker.Config{Segments: orders}, fx.Options(db, client)},
+		{"segment_store db: no *gorm.DB and no segment.Store in the fx graph: provide one", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
 		{"segment_store redis: no redis", idworker.Config{Segments: orders, SegmentStore: "redis"}, db},
 		{"segment_store db+redis: no redis", idworker.Config{Segments: orders, SegmentStore: "db+redis"}, db},
 		{`segment_store "etcd" is unknown`, idworker.Config{SegmentStore: "etcd"}, db},
