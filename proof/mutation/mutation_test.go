@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var lists = []list{onRules, onLimits, onGenerator, onLayout, onKeeper, onRedis, onSQL, onSequence, onSegment, onPrefetch, onSeries, onSQLSegments, onRedisSegments, onLocal, onHistory, onWorker, onDoor, onTakeover, onRecord, onParts, onEtcd, onPublicIDs}
+var lists = append([]list{onRules, onLimits, onGenerator, onLayout, onKeeper, onRedis, onSQL, onSequence, onSegment, onPrefetch, onSeries, onSQLSegments, onRedisSegments, onLocal, onHistory, onWorker, onDoor, onTakeover, onRecord, onParts, onEtcd, onPublicIDs}, spread...)
 
 // TestEveryMutantIsKilled runs the killers without mutants, where they must pass, and
 // on their mutants, where they must fail.

@@ -1,0 +1,134 @@
+package mutation_test
+
+// What follows was picked by a program among all conditions, comparisons, errors, calls,
+// numbers and texts of these packages.
+
+var onCLI = list{title: "cli", pkg: "cmd/internal/cli", mutants: []mutant{
+	{"cli.go: a condition negated in Run", "cmd/internal/cli/cli.go", `if strings.HasPrefix(text, "bad flag syntax") {`, `if !(strings.HasPrefix(text, "bad flag syntax")) {`, "TestNoPasswordIsPrinted"},
+	{"config.go: a call dropped in parseConfig", "cmd/internal/cli/config.go", `decoder.KnownFields(true)`, ``, "TestConfigCheck/nothing_like"},
+	{"config.go: a condition negated in configCheckCommand", "cmd/internal/cli/config.go", `if file == "-" {`, `if !(file == "-") {`, "TestDoctorOnAValidFileOfAnotherMode"},
+	{"doctor.go: a number raised in namespace", "cmd/internal/cli/doctor.go", `n := members.Last - members.First + 1`, `n := members.Last - members.First + (1 + 1)`, "TestDoctorOnARangeOfWorkerIDs"},
+	{"doctor.go: a condition negated in workers, 2", "cmd/internal/cli/doctor.go", `} else if err == nil {`, `} else if !(err == nil) {`, "TestLateTimes/miniredis"},
+	{"doctor.go: a condition negated in workers", "cmd/internal/cli/doctor.go", `if s.Expires < s.Now && (s.Holder == "" || s.Mark < s.Now) {`, `if !(s.Expires < s.Now && (s.Holder == "" || s.Mark < s.Now)) {`, "TestDoctorOnARangeOfWorkerIDs"},
+	{"init.go: a bound moved in initCommand", "cmd/internal/cli/init.go", `if errors.Is(unknown, lease.ErrUnknown) && !asked && !yes {`, `if errors.Is(unknown, lease.ErrUnknown) && !asked || !yes {`, "TestQuestionsNameTheStore"},
+	{"inspect.go: a condition negated in print", "cmd/internal/cli/inspect.go", `if found.Numbers > 0 {`, `if !(found.Numbers > 0) {`, "TestInspectForPeople"},
+	{"publicid.go: a condition negated in publicIDCommand", "cmd/internal/cli/publicid.go", `if text == public {`, `if !(text == public) {`, "TestPublicIDSecrets"},
+	{"publicid.go: a condition negated in publicCodec", "cmd/internal/cli/publicid.go", `if file != "" {`, `if !(file != "") {`, "TestPublicIDSecrets"},
+	{"publicid.go: a condition negated in publicCodec, 2", "cmd/internal/cli/publicid.go", `if cmp.Or(file, text) != "" {`, `if !(cmp.Or(file, text) != "") {`, "TestPublicIDSecrets"},
+	{"request.go: a number raised in register", "cmd/internal/cli/request.go", `flags.DurationVar(&f.skew, "skew", 0, fmt.Sprintf("how far behind its latest time the store's clock may be at a loss of records (default %v)", lease.DefaultSkew))`, `flags.DurationVar(&f.skew, "skew", (0 + 1), fmt.Sprintf("how far behind its latest time the store's clock may be at a loss of records (default %v)", lease.DefaultSkew))`, "TestStoreFromTheEnvironment"},
+	{"request.go: a text changed in complete", "cmd/internal/cli/request.go", `f.from, f.given = "the flags and the defaults", changed(cmd, layoutParts+" "+requestParts)`, `f.from, f.given = "the flags and the defaults_", changed(cmd, layoutParts+" "+requestParts)`, "TestInitAgain/miniredis"},
+	{"segment.go: a text changed in lineOf", "cmd/internal/cli/segment.go", `if day, err := time.Parse("20060102", strconv.FormatInt(given/seriesPeriod, 10)); series && err == nil {`, `if day, err := time.Parse("20060102_", strconv.FormatInt(given/seriesPeriod, 10)); series && err == nil {`, "TestOperations/sqlite"},
+	{"segment.go: a condition negated in segmentResumeCommand", "cmd/internal/cli/segment.go", `}); err != nil {`, `}); !(err != nil) {`, "TestResumeOfABusySeries"},
+	{"store.go: an error dropped in complete", "cmd/internal/cli/store.go", `return errors.New("--namespace is empty: give the namespace of the application's configuration, or its file with --config")`, `return nil`, "TestConfigOfTheApplication"},
+	{"target.go: a condition negated in isHost", "cmd/internal/cli/target/target.go", `if _, err := netip.ParseAddr(host); err != nil && strings.Contains(host, ":") {`, `if _, err := netip.ParseAddr(host); !(err != nil && strings.Contains(host, ":")) {`, "TestModeOfAnotherStore"},
+	{"workers.go: a bound moved in readWorkers", "cmd/internal/cli/workers.go", `if state == "free" && !all {`, `if state == "free" || !all {`, "TestOperations/miniredis"},
+}}
+
+var onCLISQLRedis = list{title: "cli sqlredis", pkg: "cmd/internal/cli/sqlredis", mutants: []mutant{
+	{"url.go: a text changed in parseStore", "cmd/internal/cli/sqlredis/url.go", `case isURL && (scheme == "mysql" || scheme == "mariadb"):`, `case isURL && (scheme == "mysql" || scheme == "mariadb_"):`, "TestParseStore"},
+}}
+
+var onConsole = list{title: "console", pkg: "console", mutants: []mutant{
+	{"console.go: a condition negated in panel", "console/console.go", `if p.worker.Status().Namespace == name {`, `if !(p.worker.Status().Namespace == name) {`, "TestOneWorker"},
+	{"console.go: a call dropped in ServeHTTP", "console/console.go", `h.Set("Referrer-Policy", "no-referrer")`, ``, "TestHeadersAndMethods"},
+	{"console.go: a call dropped in serveFile", "console/console.go", `http.ServeFileFS(w, r, assets, "assets/"+file)`, ``, "TestHeadersAndMethods"},
+	{"format.go: a text changed in joined", "console/format.go", `func joined(text string) string { return units.ReplaceAllString(text, "$1\u00a0$2") }`, `func joined(text string) string { return units.ReplaceAllString(text, "$1\u00a0$2_") }`, "TestOutage"},
+	{"history.go: a call dropped in keepSampling", "console/history.go", `c.sample()`, ``, "TestOutage"},
+	{"outlook.go: a number raised in waits", "console/outlook.go", `o.Text += fmt.Sprintf("all %s worker ids are lent; the first may be free in %s", thousands(full.Last-full.First+1), seconds(c.left(full.Soonest)))`, `o.Text += fmt.Sprintf("all %s worker ids are lent; the first may be free in %s", thousands(full.Last-full.First+(1 + 1)), seconds(c.left(full.Soonest)))`, "TestOutlook"},
+	{"slots.go: a condition negated in newPool", "console/slots.go", `if v.State == mine && st.Ceiling.After(v.Until) {`, `if !(v.State == mine && st.Ceiling.After(v.Until)) {`, "TestRowsOfTheTable"},
+	{"status.go: a condition negated in line", "console/status.go", `if st.Floor.After(st.Now) {`, `if !(st.Floor.After(st.Now)) {`, "TestTimeLine"},
+}}
+
+var onExamplesAttack = list{title: "attack", pkg: "examples/attack", mutants: []mutant{
+	{"main.go: an error dropped in verdict", "examples/attack/main.go", `return fmt.Errorf("%d ids were issued twice", twice)`, `return nil`, "TestPlantedDuplicate"},
+}}
+
+var onExamplesCollide = list{title: "collide", pkg: "examples/collide", mutants: []mutant{
+	{"main.go: a condition negated in deploy", "examples/collide/main.go", `			id, err := opened[i].NextIDWait(ctx)
+			if err != nil {`, `			id, err := opened[i].NextIDWait(ctx)
+			if !(err != nil) {`, "TestLeased"},
+}}
+
+var onExamplesFxapp = list{title: "fxapp", pkg: "examples/fxapp", mutants: []mutant{
+	{"config.go: a call dropped in readFile", "examples/fxapp/config.go", `d.KnownFields(true)`, ``, "TestBadConfig/unknown_keys"},
+	{"handlers.go: a text changed in newHandlers", "examples/fxapp/handlers.go", `operators.Handle("GET /{$}", http.RedirectHandler("/idworker/", http.StatusFound))`, `operators.Handle("GET /{$}", http.RedirectHandler("/idworker/_", http.StatusFound))`, "TestCopies/sqlite"},
+	{"handlers.go: a condition negated in readyz", "examples/fxapp/handlers.go", `if err := h.healthy(r); err != nil {`, `if err := h.healthy(r); !(err != nil) {`, "TestNoIDs"},
+	{"main.go: a condition negated in run", "examples/fxapp/main.go", `if signal.ExitCode != 0 {`, `if !(signal.ExitCode != 0) {`, "TestCopies/sqlite"},
+	{"orders.go: a bound moved in check", "examples/fxapp/orders.go", `if !printable.MatchString(i.Product) || i.Quantity < 1 || i.Quantity > 10_000 || i.PriceCents < 0 || i.PriceCents > 1e9 {`, `if !printable.MatchString(i.Product) || i.Quantity < 1 || i.Quantity > 10_000 || i.PriceCents < 0 && i.PriceCents > 1e9 {`, "TestBadRequests"},
+	{"orders.go: a bound moved in check, 2", "examples/fxapp/orders.go", `if !printable.MatchString(i.Product) || i.Quantity < 1 || i.Quantity > 10_000 || i.PriceCents < 0 || i.PriceCents > 1e9 {`, `if !printable.MatchString(i.Product) || i.Quantity < 1 && i.Quantity > 10_000 || i.PriceCents < 0 || i.PriceCents > 1e9 {`, "TestBadRequests"},
+}}
+
+var onExamplesOwncenter = list{title: "owncenter", pkg: "examples/owncenter", mutants: []mutant{
+	{"center.go: a condition negated in call", "examples/owncenter/center.go", `if err != nil || s < 300 || s == http.StatusNotFound || s == http.StatusConflict || s == http.StatusPreconditionFailed {`, `if !(err != nil || s < 300 || s == http.StatusNotFound || s == http.StatusConflict || s == http.StatusPreconditionFailed) {`, "TestContract/lease"},
+	{"main.go: a condition negated in main", "examples/owncenter/main.go", `if err != nil && !errors.Is(err, flag.ErrHelp) {`, `if !(err != nil && !errors.Is(err, flag.ErrHelp)) {`, "TestProcesses"},
+	{"main.go: a condition negated in run, 2", "examples/owncenter/main.go", `if err := flags.Parse(args); err != nil {`, `if err := flags.Parse(args); !(err != nil) {`, "TestRunByItself"},
+}}
+
+var onExamplesPlain = list{title: "plain", pkg: "examples/plain", mutants: []mutant{
+	{"main.go: a condition negated in onRedis", "examples/plain/main.go", `if err == nil {`, `if !(err == nil) {`, "TestErrors"},
+}}
+
+var onGormplugin = list{title: "gormplugin", pkg: "gormplugin", mutants: []mutant{
+	{"batch.go: a call dropped in takeBack", "gormplugin/batch.go", `delete(row, m.name)`, ``, "TestEqualKeysStay"},
+	{"check.go: a call dropped in String", "gormplugin/check.go", `line("order: NO, %d keys up to %s do not sort before new ids; they would with an epoch of %d or earlier", r.Ahead, r.Max, r.Epoch)`, ``, "TestCheckTableAheadOfTheClock"},
+	{"config.go: a condition negated in Validate", "gormplugin/config.go", `if c.Wait < 0 {`, `if !(c.Wait < 0) {`, "TestBatchBelongsToItsStatement"},
+	{"key.go: a condition negated in classify", "gormplugin/key.go", `if c.text && k.field.Size > 0 {`, `if !(c.text && k.field.Size > 0) {`, "TestBatchBelongsToItsStatement"},
+	{"key.go: a bound moved in classify, 2", "gormplugin/key.go", `case !segment && k.most <= math.MaxUint32:`, `case !segment || k.most <= math.MaxUint32:`, "TestBatchBelongsToItsStatement"},
+	{"key.go: a bound moved in classify", "gormplugin/key.go", `if c.text && k.size > 0 && k.size < 19 {`, `if c.text && k.size >= 0 && k.size < 19 {`, "TestWays/sqlite/a_column_that_is_declared_too_small"},
+	{"key.go: a number raised in fits", "gormplugin/key.go", `most = 19 // ids grow`, `most = (19 + 1) // ids grow`, "TestKeyFaults/short_text"},
+	{"key.go: a bound moved in findField", "gormplugin/key.go", `if tag := f.Tag.Get("idworker"); tag != "" && tag != "-" && !f.PrimaryKey {`, `if tag := f.Tag.Get("idworker"); tag != "" && tag != "-" || !f.PrimaryKey {`, "TestBatchBelongsToItsStatement"},
+	{"maps.go: an error dropped in fillMaps", "gormplugin/maps.go", `		if err != nil {
+			return err`, `		if err != nil {
+			return nil`, "TestKeyFaults/short_text"},
+	{"maps.go: a call dropped in rememberMaps", "gormplugin/maps.go", `stmt.Settings.Store(ownKey(stmt, mapsKey), f)`, ``, "TestWays/sqlite/pointer_to_maps_of_an_AUTO_INCREMENT_model,_by_other_names"},
+	{"model.go: a condition negated in ModifyStatement", "gormplugin/model.go", `if key == nil || key.HasDefaultValue || key.FieldType.Kind() != reflect.Int64 {`, `if !(key == nil || key.HasDefaultValue || key.FieldType.Kind() != reflect.Int64) {`, "TestModelWithThePlugin"},
+	{"plugin.go: an error dropped in Initialize", "gormplugin/plugin.go", `return fmt.Errorf("gormplugin: the source of ids is nil (%T); pass the *snowlease.Worker", p.source)`, `return nil`, "TestUse"},
+	{"reserve.go: a condition negated in reserve", "gormplugin/reserve.go", `if err == nil {`, `if !(err == nil) {`, "TestBatchBelongsToItsStatement"},
+	{"upsert.go: a number raised in askBack", "gormplugin/upsert.go", `if !other && len(stmt.Schema.FieldsWithDefaultDBValue) == 0 {`, `if !other && len(stmt.Schema.FieldsWithDefaultDBValue) == (0 + 1) {`, "TestWays/sqlite/INSERT_IGNORE"},
+}}
+
+var onMetrics = list{title: "metrics", pkg: "metrics", mutants: []mutant{
+	{"measure.go: a condition negated in collect", "metrics/measure.go", `if v, ok := s.value(r, l); ok {`, `if v, ok := s.value(r, l); !(ok) {`, "TestDashboardShowsStates"},
+	{"measure.go: a text changed in workerMeasures", "metrics/measure.go", `gauge("idworker_pool_size", "Worker ids that this process may borrow. Absent without a pool (mode redis-sequence).",`, `gauge("idworker_pool_size_", "Worker ids that this process may borrow. Absent without a pool (mode redis-sequence).",`, "TestFixedWorker"},
+	{"measure.go: a bound moved in workerMeasures", "metrics/measure.go", `func(r reading) (float64, bool) { return float64(r.Pool.Last - r.Pool.First + 1), r.Sequence == nil }),`, `func(r reading) (float64, bool) { return float64(r.Pool.Last - r.Pool.First - 1), r.Sequence == nil }),`, "TestScrape"},
+	{"measure.go: a number raised in bit", "metrics/measure.go", `	}
+	return 0`, `	}
+	return (0 + 1)`, "TestTheStoryOfAnOutage"},
+	{"pool.go: a condition negated in count, 2", "metrics/pool.go", `if time.Now().Before(p.until) {`, `if !(time.Now().Before(p.until)) {`, "TestUsed"},
+	{"pool.go: a condition negated in count", "metrics/pool.go", `if err != nil {`, `if !(err != nil) {`, "TestPoolRetries"},
+	{"segment.go: a text changed in NewSegmentCollector", "metrics/segment.go", `return &segments{s, seriesOf(segmentMeasures(), []string{"idworker_segment_name", "idworker_segment_store"}, nil)}`, `return &segments{s, seriesOf(segmentMeasures(), []string{"idworker_segment_name", "idworker_segment_store_"}, nil)}`, "TestDashboard"},
+}}
+
+var onProviders = list{title: "providers", pkg: "providers", mutants: []mutant{
+	{"config.go: a condition negated in Validate", "providers/config.go", `if !c.Redis.IsZero() {`, `if !(!c.Redis.IsZero()) {`, "TestConfigValidate"},
+}}
+
+var onProvidersMySQL = list{title: "providers mysql", pkg: "providers/mysql", mutants: []mutant{
+	{"mysql.go: a condition negated in open", "providers/mysql/mysql.go", `	probe, err := sql.Open("mysql", c.FormatDSN())
+	if err != nil {`, `	probe, err := sql.Open("mysql", c.FormatDSN())
+	if !(err != nil) {`, "TestDSN"},
+}}
+
+var onProvidersPostgres = list{title: "providers postgres", pkg: "providers/postgres", mutants: []mutant{
+	{"postgres.go: an error dropped in open", "providers/postgres/postgres.go", `return sqldb.Target{}, err`, `return sqldb.Target{}, nil`, "FuzzDSN/seed#1"},
+}}
+
+var onProvidersRedis = list{title: "providers redis", pkg: "providers/redis", mutants: []mutant{
+	{"config.go: a number raised in Validate", "providers/redis/config.go", `check(len(c.Addrs) == 0, "addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")`, `check(len(c.Addrs) == (0 + 1), "addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")`, "TestOpen"},
+	{"config.go: a bound moved in Validate, 2", "providers/redis/config.go", `check(c.Master != "" && c.Cluster, "master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)`, `check(c.Master != "" || c.Cluster, "master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)`, "TestKinds/sentinel"},
+	{"redis.go: an error dropped in tlsConfig", "providers/redis/redis.go", `return nil, fmt.Errorf("providers: redis.ca_file: %w", dsn.File(err))`, `return nil, nil`, "TestTLS/miniredis"},
+	{"redis.go: a condition negated in ping", "providers/redis/redis.go", `if err == nil {`, `if !(err == nil) {`, "TestOpen"},
+}}
+
+var onProvidersSQLDB = list{title: "providers sqldb", pkg: "providers/sqldb", mutants: []mutant{
+	{"sqldb.go: a condition negated in open, 2", "providers/sqldb/sqldb.go", `	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
+	if err != nil {`, `	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
+	if !(err != nil) {`, "ExampleOpen"},
+	{"sqldb.go: a condition negated in choose", "providers/sqldb/sqldb.go", `if d.Name == name {`, `if !(d.Name == name) {`, "ExampleOpen"},
+}}
+
+var onProvidersSQLite = list{title: "providers sqlite", pkg: "providers/sqlite", mutants: []mutant{
+	{"sqlite.go: a condition negated in open", "providers/sqlite/sqlite.go", `if query != "" {`, `if !(query != "") {`, "TestDSN"},
+}}
+
+var spread = []list{onCLI, onCLISQLRedis, onConsole, onExamplesAttack, onExamplesCollide, onExamplesFxapp, onExamplesOwncenter, onExamplesPlain, onGormplugin, onMetrics, onProviders, onProvidersMySQL, onProvidersPostgres, onProvidersRedis, onProvidersSQLDB, onProvidersSQLite}
