@@ -3,6 +3,7 @@
 // them, and says whether old and new processes may run side by side.
 //
 //	source, err := migrate.Named("bwmarrin") // or a Source of your own
+//	source.Workers = []int64{1, 2}           // those that old processes have
 //	plan, err := migrate.Make(source, ids, time.Now())
 //	fmt.Println(plan)
 //	cfg := idworker.Config{Namespace: "orders", Layout: plan.Layout, Workers: plan.Workers}

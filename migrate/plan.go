@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -17,81 +18,116 @@ type Plan struct {
 	// Layout and Workers are the configuration of the new processes.
 	Layout  snowflake.Layout
 	Workers string
-	// Last is the largest id of the sample.
+	// Last is the largest id of the sample, without the odd ones.
 	Last int64
-	// Seen lists the worker ids of the sample in ascending order.
-	Seen []int64
+	// Odd has the ids of the sample that the generator cannot have made: those below 2^32,
+	// as AUTO_INCREMENT makes them, or of a time that is more than a year ahead.
+	Odd []int64
 	// NotBefore is the start of the tick after the latest id of the sample. No new
-	// process may start earlier with a worker id that old ones had. It is in the future
-	// if the old generator runs ahead of its clock. Old processes that go on move it, so
-	// when the last one has stopped, make a plan from the largest id again.
+	// process may start earlier with a worker id that old ones had. Old processes that go
+	// on move it, so when the last one has stopped, make a plan from the largest id again.
 	NotBefore time.Time
 	// SideBySide reports that old and new processes may run together if the old ones
-	// keep to the worker ids Seen. Otherwise stop the last old process before you start
-	// the first new one.
+	// keep to the worker ids of Source. Otherwise stop the last old process before you
+	// start the first new one.
 	SideBySide bool
-	// Notes have reasons and precautions.
-	Notes []string
+	// Note has the reason and precautions.
+	Note string
 }
 
 // ErrNoPlan is wrapped by errors that say why new ids cannot continue the stream.
 var ErrNoPlan = errors.New("migrate: the stream cannot be continued")
 
-// Make examines a sample of old ids and plans how to continue the stream at now. The
-// sample must include the largest id, and ids of every process that will run beside the
-// new ones.
+const (
+	// fresh is how far the newest id may be from now. Without an id that was made just
+	// now, nothing confirms the epoch.
+	fresh = 10 * time.Minute
+	// odd is how far an id is ahead that another generator or a hand has made.
+	odd = 365 * 24 * time.Hour
+	// leastID is above all numbers of an AUTO_INCREMENT of 32 bits.
+	leastID = 1 << 32
+)
+
+// Make plans how to continue the ids of s at now, if a sample of them confirms what s
+// states. The sample must include the largest id, which a process made in the last ten
+// minutes, and ids of every process that will run beside the new ones.
 //
-// It fails if the sample is empty or has an id that the source cannot have made, and
-// with ErrNoPlan if new ids cannot continue the stream.
+// It fails with ErrNoPlan if new ids cannot continue the stream, or if the sample contradicts
+// s: its newest id is not of now, a worker id is not one of s.Workers, all ids have the same
+// sequence, or ids have lost digits. The Plan then has Odd, Last and NotBefore only.
 func Make(s Source, sample []int64, now time.Time) (Plan, error) {
-	if len(sample) == 0 {
-		return Plan{}, errors.New("migrate: the sample is empty; give at least the largest id, SELECT MAX(id)")
-	}
 	if err := s.Layout.Validate(); err != nil {
 		return Plan{}, fmt.Errorf("migrate: layout of %s: %w", s.Name, err)
 	}
 	p := Plan{Source: s, Layout: s.Layout.WithDefaults()}
-	for _, id := range sample {
-		parts, err := s.Decode(id)
-		if err != nil {
-			return Plan{}, err
-		}
-		p.Last = max(p.Last, id)
-		p.Seen = append(p.Seen, parts.Worker)
-		if next := parts.Time.Add(p.Layout.TimeUnit); next.After(p.NotBefore) {
-			p.NotBefore = next
+	for _, w := range s.Workers {
+		if w < 0 || w >= s.Layout.Workers() {
+			return Plan{}, fmt.Errorf("migrate: layout of %s has no worker id %d", s.Name, w)
 		}
 	}
-	slices.Sort(p.Seen)
-	p.Seen = slices.Compact(p.Seen)
-	if err := p.fit(now); err != nil {
-		return Plan{}, err
+	p.Source.Workers = slices.Compact(slices.Sorted(slices.Values(s.Workers)))
+	if err := p.confirm(sample, now); err != nil {
+		return p, err
+	}
+	if err := p.Layout.CheckTime(now); err != nil {
+		return p, fmt.Errorf("%w: %w; ids with a later epoch would sort before old ones and could equal them: state a wider time field if ids have fewer than 63 bits, or put new ids into a new column or table", ErrNoPlan, err)
 	}
 	p.share()
-	if late := p.NotBefore.Sub(now); late > 0 {
-		p.note("old ids are ahead of now by %v; start no new process before %s", late.Round(time.Millisecond), stamp(p.NotBefore))
-	}
 	return p, nil
 }
 
-func (p *Plan) note(format string, args ...any) {
-	p.Notes = append(p.Notes, fmt.Sprintf(format, args...))
-}
-
-// fit widens the time field, up to 63 bits in all, if it ends too soon.
-func (p *Plan) fit(now time.Time) error {
-	if err := p.Layout.CheckTime(now); err == nil {
-		return nil
+// confirm returns an error if the sample contradicts what the source states.
+func (p *Plan) confirm(sample []int64, now time.Time) error {
+	var (
+		n, stranger, sequence = 0, int64(0), int64(0)
+		moves, fraction       bool              // the sequence is not always the same; it is not always 0
+		exact                 bool              // float64 does not hold all ids
+		zeros, tens           = 18, int64(1e18) // at the end of all ids
+	)
+	for _, id := range sample {
+		parts, err := p.Source.Decode(id)
+		if id < leastID || err != nil || parts.Time.Sub(now) > odd {
+			p.Odd = append(p.Odd, id)
+			continue
+		}
+		n++
+		p.Last = max(p.Last, id)
+		if next := parts.Time.Add(p.Layout.TimeUnit); next.After(p.NotBefore) {
+			p.NotBefore = next
+		}
+		if stranger == 0 && len(p.Source.Workers) > 0 && !slices.Contains(p.Source.Workers, parts.Worker) {
+			stranger = id
+		}
+		moves = moves || n > 1 && parts.Sequence != sequence
+		sequence = parts.Sequence
+		fraction = fraction || sequence != 0
+		exact = exact || id&(1<<max(0, bits.Len64(uint64(id))-53)-1) != 0 || id < 1<<53
+		for ; id%tens != 0; tens /= 10 {
+			zeros--
+		}
 	}
-	wider := p.Layout
-	wider.TimeBits += uint8(63 - wider.Bits())
-	if err := wider.CheckTime(now); err != nil {
-		return fmt.Errorf("%w: %w; ids with a later epoch would sort before old ones and could equal them; put new ids into a new column or table",
-			ErrNoPlan, p.Layout.CheckTime(now))
+	no := func(format string, args ...any) error {
+		return fmt.Errorf("%w as ids of %s: %s", ErrNoPlan, p.Source.Name, fmt.Sprintf(format, args...))
 	}
-	p.note("the time field of %d bits ends at %s; it is widened at the top to %d bits, which keeps the order",
-		p.Layout.TimeBits, stamp(p.Layout.Ends()), wider.TimeBits)
-	p.Layout = wider
+	if n == 0 {
+		return no("it has made none of these")
+	}
+	newest := p.NotBefore.Add(-p.Layout.TimeUnit)
+	switch off := newest.Sub(now).Round(time.Second); {
+	case off > fresh:
+		return no("the newest would be of %s, %v ahead of now: the epoch or the bits are others", stamp(newest), off)
+	case -off > fresh+p.Layout.TimeUnit:
+		return no("the newest would be of %s, %v ago: the epoch or the bits are others, or you have to add an id that was made just now", stamp(newest), -off)
+	case n*zeros >= 3:
+		return no("all end with %d zeros: they have lost digits, as in a spreadsheet", zeros)
+	case !exact && fraction && !p.Source.SequenceFirst:
+		return no("all are numbers that float64 holds: they have lost digits")
+	case stranger != 0:
+		parts, _ := p.Source.Decode(stranger)
+		return no("%d has worker id %d, which is not stated: there are others, or the bits are others", stranger, parts.Worker)
+	case n >= 10 && !moves && fraction && sequence != p.Source.first:
+		return no("all have sequence %d: it may be the worker id, below the sequence", sequence)
+	}
 	return nil
 }
 
@@ -101,28 +137,30 @@ const again = "stop all old processes, plan again with the ids they made, wait u
 
 // share looks for worker ids that the old processes do not use.
 func (p *Plan) share() {
-	l := &p.Layout
-	if p.Source.SequenceFirst {
+	l, s := &p.Layout, p.Source
+	first, last := longestGap(s.Workers, l.Workers())
+	why := ""
+	switch {
+	case s.SequenceFirst:
 		// The time keeps its place. The bits below it are divided differently.
 		low := l.WorkerBits + l.BusinessBits + l.SequenceBits
 		l.WorkerBits = min(10, low-1)
 		l.BusinessBits = 0
 		l.SequenceBits = low - l.WorkerBits
-		p.Workers = span(0, l.Workers()-1)
-		p.note("%s has the sequence above the worker id, so old and new ids of one tick can be equal; "+again+" and start the new ones", p.Source.Name)
+		why = s.Name + " has the sequence above the worker id"
+	case s.Chooses:
+		why = s.Name + " chooses worker ids by itself, others after a restart"
+	case len(s.Workers) == 0:
+		why = "the worker ids in use are not stated"
+	case last < first:
+		why = fmt.Sprintf("all %d worker ids are in use, which leaves none for new processes", l.Workers())
+	default:
+		p.Workers, p.SideBySide = span(first, last), true
+		p.Note = "old processes must keep to the stated worker ids while new ones run; " + again + " and remove workers from the configuration"
 		return
 	}
-	first, last := longestGap(p.Seen, l.Workers())
-	if last < first {
-		p.Workers = span(0, l.Workers()-1)
-		p.note("the sample has all %d worker ids, which leaves none for new processes; "+again+" and start the new ones", l.Workers())
-		return
-	}
-	p.Workers, p.SideBySide = span(first, last), true
-	p.note("old processes must keep to the worker ids %s while new ones run; "+again+" and remove workers from the configuration", list(p.Seen))
-	if n := (last - first + 1) / 2; n < int64(len(p.Seen)) {
-		p.note("%d worker ids suffice for %d replicas only", last-first+1, max(1, n))
-	}
+	p.Workers = span(0, l.Workers()-1)
+	p.Note = why + ", so old and new ids of one tick can be equal; " + again + " and start the new ones"
 }
 
 // longestGap returns the longest run of numbers in 0..n-1 that are not in taken, which is
@@ -141,28 +179,10 @@ func longestGap(taken []int64, n int64) (first, last int64) {
 
 func span(first, last int64) string { return fmt.Sprintf("%d-%d", first, last) }
 
-// list formats sorted numbers as ranges.
-func list(numbers []int64) string {
-	var parts []string
-	for i := 0; i < len(numbers); {
-		j := i
-		for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
-			j++
-		}
-		if i == j {
-			parts = append(parts, fmt.Sprint(numbers[i]))
-		} else {
-			parts = append(parts, span(numbers[i], numbers[j]))
-		}
-		i = j + 1
-	}
-	return strings.Join(parts, ", ")
-}
-
 // String formats the plan for people in a few lines.
 func (p Plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "from %s: largest id %d, worker ids %s\n", p.Source.Name, p.Last, list(p.Seen))
+	fmt.Fprintf(&b, "from %s: largest id %d\n", p.Source.Name, p.Last)
 	fmt.Fprintf(&b, "layout: %v, until %s\n", p.Layout, stamp(p.Layout.Ends()))
 	fmt.Fprintf(&b, "workers: %s\n", p.Workers)
 	fmt.Fprintf(&b, "not before: %s\n", stamp(p.NotBefore))
@@ -171,9 +191,7 @@ func (p Plan) String() string {
 	} else {
 		b.WriteString("side by side: NO, stop the old processes first\n")
 	}
-	for _, n := range p.Notes {
-		fmt.Fprintf(&b, "- %s\n", n)
-	}
+	fmt.Fprintf(&b, "- %s\n", p.Note)
 	return b.String()
 }
 

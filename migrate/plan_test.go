@@ -59,6 +59,10 @@ func TestEveryKnownSource(t *testing.T) {
 	for _, s := range migrate.Sources() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
+			if s.Name == "baidu" { // its default epoch has no time left
+				s.Layout.Epoch = time.Date(2022, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
+			}
+			s.Workers = []int64{3, 1, 2}
 			// Workers 1 to 3 make ids in the last minute, up to the current tick.
 			seen := map[int64]bool{}
 			var sample []int64
@@ -77,7 +81,8 @@ func TestEveryKnownSource(t *testing.T) {
 			require.NoError(t, p.Layout.Validate())
 			require.NoError(t, p.Layout.CheckTime(now))
 			require.Equal(t, greatest, p.Last)
-			require.Equal(t, []int64{1, 2, 3}, p.Seen)
+			require.Equal(t, []int64{1, 2, 3}, p.Source.Workers)
+			require.Empty(t, p.Odd)
 			var first, last int64
 			_, err = fmt.Sscanf(p.Workers, "%d-%d", &first, &last)
 			require.NoError(t, err)
@@ -94,7 +99,7 @@ func TestEveryKnownSource(t *testing.T) {
 					}
 				}
 			}
-			require.Equal(t, s.SequenceFirst, !p.SideBySide)
+			require.Equal(t, s.SequenceFirst || s.Chooses, !p.SideBySide)
 			require.Contains(t, p.String(), p.Workers)
 			sameInYAML(t, p)
 		})
@@ -119,7 +124,7 @@ func sameInYAML(t *testing.T, p migrate.Plan) {
 // The configuration in YAML is valid with a single worker id, business bits and ticks of an hour.
 func TestYAML(t *testing.T) {
 	t.Parallel()
-	hours := migrate.Source{Name: "hours", Layout: snowflake.Layout{TimeUnit: time.Hour, TimeBits: 30, WorkerBits: 1, BusinessBits: 2, SequenceBits: 20}}
+	hours := migrate.Source{Name: "hours", Workers: []int64{1}, Layout: snowflake.Layout{TimeUnit: time.Hour, TimeBits: 30, WorkerBits: 1, BusinessBits: 2, SequenceBits: 20}}
 	p, err := migrate.Make(hours, []int64{encode(t, hours, now, 1, 5)}, now)
 	require.NoError(t, err)
 	sameInYAML(t, p)
@@ -131,33 +136,116 @@ func TestYAML(t *testing.T) {
 `, p.YAML("orders"))
 }
 
-func TestAllWorkersSeen(t *testing.T) {
+func TestWorkersInUse(t *testing.T) {
 	t.Parallel()
-	var sample []int64
-	for w := range int64(64) {
-		sample = append(sample, encode(t, named(t, "yitter"), now, w, 5))
-	}
-	p, err := migrate.Make(named(t, "yitter"), sample, now)
+	yitter := named(t, "yitter")
+	sample := []int64{encode(t, yitter, now, 0, 5), encode(t, yitter, now, 1, 5)}
+	p, err := migrate.Make(yitter, sample, now)
 	require.NoError(t, err)
 	require.False(t, p.SideBySide)
 	require.Equal(t, "0-63", p.Workers)
 	require.Contains(t, p.String(), "stop the old processes first")
-	require.Contains(t, p.String(), "worker ids 0-63")
+	require.Contains(t, p.String(), "the worker ids in use are not stated")
 
-	p, err = migrate.Make(named(t, "yitter"), sample[:60], now)
+	for w := range int64(60) {
+		yitter.Workers = append(yitter.Workers, w)
+	}
+	p, err = migrate.Make(yitter, sample, now)
 	require.NoError(t, err)
+	require.True(t, p.SideBySide)
 	require.Equal(t, "60-63", p.Workers)
-	require.Contains(t, p.String(), "suffice for 2 replicas only")
+	require.Contains(t, p.String(), "must keep to the stated worker ids")
+
+	yitter.Workers = append(yitter.Workers, 60, 61, 62, 63)
+	p, err = migrate.Make(yitter, sample, now)
+	require.NoError(t, err)
+	require.False(t, p.SideBySide)
+	require.Equal(t, "0-63", p.Workers)
+	require.Contains(t, p.String(), "all 64 worker ids are in use")
 }
 
 // Generators that borrow from the future have ids ahead of the clock.
 func TestOldIDsAheadOfNow(t *testing.T) {
 	t.Parallel()
-	ahead := encode(t, named(t, "yitter"), now.Add(time.Hour), 1, 5)
+	ahead := encode(t, named(t, "yitter"), now.Add(time.Minute), 1, 5)
 	p, err := migrate.Make(named(t, "yitter"), []int64{ahead}, now)
 	require.NoError(t, err)
-	require.Equal(t, now.Add(time.Hour+time.Millisecond), p.NotBefore)
-	require.Contains(t, p.String(), "are ahead of now by 1h0m0.001s")
+	require.Equal(t, now.Add(time.Minute+time.Millisecond), p.NotBefore)
+	require.Contains(t, p.String(), "not before: 2026-11-20T12:01:00.001Z")
+}
+
+// What the ids contradict has no plan, or none with old and new processes side by side.
+func TestContradictions(t *testing.T) {
+	t.Parallel()
+	// made returns 40 ids of the last minutes, the newest of now.
+	made := func(s migrate.Source, worker, sequence func(i int64) int64) (list []int64) {
+		for i := range int64(40) {
+			list = append(list, encode(t, s, now.Add(time.Duration(i-39)*7*time.Second), worker(i), sequence(i)))
+		}
+		return list
+	}
+	always := func(n int64) func(int64) int64 { return func(int64) int64 { return n } }
+	upTo := func(n int64) func(int64) int64 { return func(i int64) int64 { return i % n } }
+	with := func(s migrate.Source, workers ...int64) migrate.Source {
+		s.Workers = workers
+		return s
+	}
+	round := func(ids []int64, to func(int64) int64) (list []int64) {
+		for _, id := range ids {
+			list = append(list, to(id))
+		}
+		return list
+	}
+	own := func(worker, sequence uint8) migrate.Source {
+		l := snowflake.Twitter()
+		l.WorkerBits, l.SequenceBits = worker, sequence
+		return migrate.Source{Name: "own", Layout: l}
+	}
+	twitter, yitter := named(t, "twitter"), named(t, "yitter")
+	pgedge := named(t, "pgedge")
+	turned := migrate.Source{Name: "turned", Layout: pgedge.Layout}
+	live := made(twitter, always(1), upTo(7))
+	for name, c := range map[string]struct {
+		source migrate.Source
+		ids    []int64
+		want   string
+	}{
+		"an epoch eight hours early":     {with(yitter, 1), made(named(t, "yitter-dotnet"), always(1), always(5)), "8h0m0s ago: the epoch"},
+		"an epoch eight hours late":      {with(named(t, "yitter-dotnet"), 1), made(yitter, always(1), always(5)), "8h0m0s ahead of now: the epoch"},
+		"the epoch of JavaScript":        {with(migrate.Source{Name: "jssafe", Layout: snowflake.JSSafe()}, 1), made(named(t, "yitter-js"), always(1), always(5)), "8h0m0s ago: the epoch"},
+		"no ids":                         {with(twitter, 1), nil, "it has made none of these"},
+		"an archive":                     {with(twitter, 1), round(live, func(id int64) int64 { return id - 3600_000<<22 }), "1h0m0s ago: the epoch"},
+		"another worker id":              {with(twitter, 2), live, "has worker id 1, which is not stated"},
+		"sequence before worker":         {with(turned, 5), made(pgedge, always(5), upTo(9)), "has worker id 0, which is not stated"},
+		"a counter that never moves":     {with(turned, 0), made(pgedge, always(5), always(0)), "all have sequence 5: it may be the worker id"},
+		"12 worker bits":                 {with(twitter, 5), made(own(12, 10), always(5), upTo(7)), "has worker id 1, which is not stated"},
+		"8 worker bits":                  {with(twitter, 5), made(own(8, 14), always(5), upTo(7)), "has worker id 20, which is not stated"},
+		"15 digits of a spreadsheet":     {with(twitter, 1), round(live, func(id int64) int64 { return id / 10000 * 10000 }), "all end with 4 zeros"},
+		"what JavaScript prints":         {with(twitter, 1), round(live, func(id int64) int64 { return id / 1000 * 1000 }), "all end with 3 zeros"},
+		"a column of floating point":     {with(twitter, 1), round(made(twitter, always(1), func(i int64) int64 { return i * 50 }), func(id int64) int64 { return int64(float64(id)) }), "float64 holds"},
+		"floating point, low sequences":  {with(twitter, 1), round(live, func(id int64) int64 { return int64(float64(id)) }), ""},
+		"worker ids chosen by MyBatis":   {with(named(t, "mybatis-plus"), 1), live, ""},
+		"sequences of 0, and of yitter":  {with(yitter, 1), made(yitter, always(1), always(5)), ""},
+		"a worker id that is none":       {with(yitter, 64), live, "no worker id 64"},
+		"odd rows in a stream":           {with(twitter, 1), append([]int64{0, -1, 7, 9000000000000000001}, live...), ""},
+		"odd rows, ahead by some months": {with(twitter, 1), append([]int64{encode(t, twitter, now.Add(2000*time.Hour), 1, 1)}, live...), "2000h0m0s ahead of now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := migrate.Make(c.source, c.ids, now)
+			if c.want != "" {
+				require.ErrorContains(t, err, c.want)
+				require.False(t, p.SideBySide)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, !c.source.Chooses, p.SideBySide)
+			if len(p.Odd) > 0 {
+				require.Equal(t, c.ids[:4], p.Odd)
+				require.Equal(t, now.Add(time.Millisecond), p.NotBefore)
+			}
+		})
+	}
 }
 
 // 28 bits of seconds, as of Baidu's uid-generator, end within years.
@@ -166,26 +254,26 @@ func TestTimeFieldThatEnds(t *testing.T) {
 	short := migrate.Source{Name: "short", Layout: snowflake.Layout{Epoch: 1577808000000, TimeUnit: time.Second, TimeBits: 28, WorkerBits: 10, SequenceBits: 12}}
 	at := time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC)
 	id := encode(t, short, at, 1, 1)
+	_, err := migrate.Make(short, []int64{id}, at)
+	require.ErrorIs(t, err, migrate.ErrNoPlan)
+	require.ErrorContains(t, err, "state a wider time field")
+	short.Layout.TimeBits = 41
 	p, err := migrate.Make(short, []int64{id}, at)
 	require.NoError(t, err)
-	require.Equal(t, uint8(41), p.Layout.TimeBits)
-	require.Contains(t, p.String(), "widened")
 	require.Greater(t, issue(t, p, 5, p.NotBefore, 1)[0], id)
 
-	full := migrate.Source{Name: "full", Layout: snowflake.Layout{Epoch: 1463673600000, TimeUnit: time.Second, TimeBits: 28, WorkerBits: 20, SequenceBits: 15}}
-	id = encode(t, full, time.Date(2024, 11, 1, 0, 0, 0, 0, time.UTC), 1, 1)
-	_, err = migrate.Make(full, []int64{id}, time.Date(2024, 11, 2, 0, 0, 0, 0, time.UTC))
+	full := named(t, "baidu")
+	at = time.Date(2024, 11, 1, 0, 0, 0, 0, time.UTC)
+	_, err = migrate.Make(full, []int64{encode(t, full, at, 1, 1)}, at)
 	require.ErrorIs(t, err, migrate.ErrNoPlan)
-	require.ErrorContains(t, err, "2024-11-20T21:24:16Z"[:10])
+	require.ErrorContains(t, err, "2024-11-20")
 }
 
 func TestSamplesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	_, err := migrate.Named("snowlease")
-	require.EqualError(t, err, `migrate: no source "snowlease": use bwmarrin, cosid, cosid-js, leaf, sonyflake, sonyflake2, yitter`)
-	_, err = migrate.Make(named(t, "leaf"), nil, now)
-	require.ErrorContains(t, err, "SELECT MAX(id)")
-	_, err = migrate.Make(named(t, "yitter"), []int64{1, 1 << 60}, now)
+	require.ErrorContains(t, err, `migrate: no source "snowlease": use baidu, bwmarrin, cosid, cosid-js, discord, `)
+	_, err = named(t, "yitter").Decode(1 << 60)
 	require.ErrorContains(t, err, "is not one of yitter")
 	_, err = migrate.Make(migrate.Source{Name: "x", Layout: snowflake.Layout{TimeBits: 60, WorkerBits: 20}}, []int64{1}, now)
 	require.ErrorContains(t, err, "layout of x")
@@ -234,17 +322,18 @@ func ExampleMake() {
 		fmt.Println(err)
 		return
 	}
-	plan, err := migrate.Make(source, old, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
+	source.Workers = []int64{455, 459} // those of the old processes
+	plan, err := migrate.Make(source, old, time.Date(2025, 11, 19, 11, 50, 0, 0, time.UTC))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Print(plan)
 	// Output:
-	// from bwmarrin: largest id 1991111111111131113, worker ids 455, 459
+	// from bwmarrin: largest id 1991111111111131113
 	// layout: epoch=1288834974657 unit=1ms bits=41/10/0/12, until 2080-07-10T17:30:30.209Z
 	// workers: 460-1023
 	// not before: 2025-11-19T11:47:36.602Z
 	// side by side: yes
-	// - old processes must keep to the worker ids 455, 459 while new ones run; stop all old processes, plan again with the ids they made, wait until the new "not before", and remove workers from the configuration
+	// - old processes must keep to the stated worker ids while new ones run; stop all old processes, plan again with the ids they made, wait until the new "not before", and remove workers from the configuration
 }

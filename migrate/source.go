@@ -15,32 +15,52 @@ type Source struct {
 	Layout snowflake.Layout
 	// SequenceFirst reports that the sequence is above the worker id.
 	SequenceFirst bool
+	// Chooses reports that the generator chooses worker ids by itself, so that the next
+	// one after a restart is not known.
+	Chooses bool
+	// Workers are the worker ids that old processes have and keep to. Without any, they are
+	// not known.
+	Workers []int64
+
+	first int64 // the sequence that each tick begins with
 }
 
 // Sources returns the sources that this package knows, sorted by name: other generators with
 // their defaults.
 func Sources() []Source {
-	// CosId counts milliseconds from 2019-12-24T16:00Z.
-	cosid := snowflake.Twitter()
-	cosid.Epoch = 1577203200000
+	twitter := snowflake.Twitter()
+	since := func(epoch int64, l snowflake.Layout) snowflake.Layout {
+		l.Epoch = epoch
+		return l
+	}
+	const cosid = 1577203200000 // 2019-12-24T16:00Z
 	return []Source{
-		{Name: "bwmarrin", Layout: snowflake.Twitter()}, // github.com/bwmarrin/snowflake
-		{Name: "cosid", Layout: cosid},
-		{Name: "cosid-js", Layout: snowflake.Layout{ // CosId for JavaScript numbers
-			Epoch: cosid.Epoch, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 3, SequenceBits: 9,
-		}},
-		{Name: "leaf", Layout: snowflake.Twitter()}, // Meituan's Leaf in snowflake mode
+		// Only the place of the time matters for its 28/22/13 bits of seconds.
+		{Name: "baidu", Chooses: true, Layout: snowflake.Layout{Epoch: 1463673600000, TimeUnit: time.Second, TimeBits: 28, WorkerBits: 10, SequenceBits: 25}},
+		{Name: "bwmarrin", Layout: twitter},
+		{Name: "cosid", Chooses: true, Layout: since(cosid, twitter)},
+		{Name: "cosid-js", Chooses: true, Layout: snowflake.Layout{Epoch: cosid, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 3, SequenceBits: 9}},
+		{Name: "discord", Layout: snowflake.Discord()},
+		{Name: "hutool", Chooses: true, Layout: twitter},       // from MAC and process id
+		{Name: "leaf", Chooses: true, Layout: twitter},         // from ZooKeeper, for each address another
+		{Name: "mybatis-plus", Chooses: true, Layout: twitter}, // from MAC and process id
+		{Name: "pgedge", SequenceFirst: true, Layout: since(1672531200000, twitter)},
+		{Name: "shardingsphere", Chooses: true, Layout: since(1477929600000, twitter)}, // 2016-11-01 in the zone of the process, here +08:00
+		{Name: "shenyu", Chooses: true, Layout: twitter},                               // at random
 		sonyflake("sonyflake", time.Date(2014, 9, 1, 0, 0, 0, 0, time.UTC)),
 		sonyflake("sonyflake2", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)), // github.com/sony/sonyflake/v2
-		{Name: "yitter", Layout: snowflake.Yitter()},                         // yitter/IdGenerator
+		{Name: "twitter", Layout: twitter},
+		{Name: "yitter", Layout: snowflake.Yitter(), first: 5},
+		{Name: "yitter-dotnet", Layout: since(1582165202020, snowflake.Yitter()), first: 5},
+		{Name: "yitter-js", Layout: since(1577836800000, snowflake.Yitter()), first: 5},
 	}
 }
 
 // sonyflake is github.com/sony/sonyflake with its defaults, from another start in v2.
 func sonyflake(name string, start time.Time) Source {
-	return Source{name, snowflake.Layout{
+	return Source{Name: name, SequenceFirst: true, Layout: snowflake.Layout{
 		Epoch: start.UnixMilli(), TimeUnit: 10 * time.Millisecond, TimeBits: 39, WorkerBits: 16, SequenceBits: 8,
-	}, true}
+	}}
 }
 
 // Named returns the one of Sources with that name.

@@ -6,42 +6,40 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/migrate"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 func inspectCommand() *cobra.Command {
 	var (
-		layout          layoutFlags
-		source          string
-		ordered, asJSON bool
+		f      sourceFlags
+		asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] FILE|-",
-		Short: "Tell which generator made ids, and plan how to continue them",
-		Long: `Inspect reads ids, one a line, from FILE or the input ("-"). It prints how many there are,
-which occur more than once, the layout that fits, their times, how many each worker id has,
-and the configuration that continues them.
+		Short: "Plan how to continue the ids of another generator",
+		Long: `Inspect reads ids, one a line, from FILE or the input ("-"), and plans how to continue them.
 
-A layout fits if no id is more than an hour ahead of the clock, or of the first 30 days after
-the epoch; with --epoch, those days count too. If several fit, inspect takes the one whose
-newest id is closest to now, and lists the others: compare their times with a row that you
-know. --source, --epoch, --unit and --bits choose. If the newest id is a day old, --source has to
-confirm the layout: one that nobody named may have made it. Ids that are too small for any layout
-count as numbers, such as those of AUTO_INCREMENT.
+A plan needs what you know of the generator: --source, or its --epoch and --bits, and the
+--workers in use, unless the source chooses them by itself or has the sequence above them.
+The ids confirm it or not: the newest has to be of the last ten minutes, and worker ids,
+sequences and digits have to be possible. Lines that are no ids, and ids that the generator
+cannot have made, are counted as odd.
 
-An input may have any length: inspect keeps ` + fmt.Sprint(chunkLen) + ` ids in memory, about 200 MB in all,
-and compares only those with one another.
+Without them, inspect lists as candidates the sources that the ids do not contradict.
 
-Inspect exits with 3 if no layout fits, or new ids cannot continue the old ones.`,
+Inspect exits with 3 if there is no plan.`,
 		Example: `  mysql -N -e 'SELECT id FROM orders' shop | snowlease inspect -
-  psql -At -c 'SELECT id FROM orders' shop | snowlease inspect -
-  snowlease inspect --ordered --source bwmarrin --epoch 2020-01-01T00:00:00Z ids.txt`,
+  psql -At -c 'SELECT id FROM orders' shop | snowlease inspect --source bwmarrin --workers 1-3,7 -
+  snowlease inspect --epoch 2020-01-01T00:00:00Z --bits 41/10/0/12 --workers any ids.txt`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("give a FILE with ids, or \"-\" for the input")
@@ -49,189 +47,179 @@ Inspect exits with 3 if no layout fits, or new ids cannot continue the old ones.
 			return cobra.ExactArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			now := time.Now()
-			guesses, err := guessesOf(source, &layout, now)
+			source, err := f.read()
 			if err != nil {
 				return err
 			}
-			in := inspector{guesses: guesses, now: now, ordered: ordered, chosen: source != ""}
-			if err := in.file(args[0], cmd.InOrStdin()); err != nil {
+			ids, found, err := readIDs(args[0], cmd.InOrStdin())
+			if err != nil {
 				return failed(err)
 			}
-			return in.answer(cmd, asJSON)
+			if source.Name == "" {
+				err = errors.New("no plan: what ids look like is not enough; state --source, or --epoch and --bits, and the --workers in use")
+				for _, s := range everySource() {
+					if _, no := migrate.Make(s, ids, time.Now()); no == nil {
+						found.Candidates = append(found.Candidates, s.Name)
+					}
+				}
+			} else {
+				var next migrate.Plan
+				if next, err = migrate.Make(source, ids, time.Now()); err == nil {
+					found.Plan = &plan{next.Layout.String(), next.Workers, next.NotBefore.UTC().Format(stamp), next.SideBySide, next.Note, next.YAML("orders"), next.String()}
+				}
+				for _, id := range next.Odd {
+					found.odd(fmt.Sprint(id))
+				}
+			}
+			if printing := found.print(cmd.OutOrStdout(), asJSON); printing != nil {
+				return failed(printing)
+			}
+			if err != nil {
+				return failure{exitNo, err}
+			}
+			return nil
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&ordered, "ordered", false, "the ids are in the order in which they were made: report those below an earlier one of their worker")
-	flags.StringVar(&source, "source", "", "the generator: "+strings.Join(sourceNames(), ", ")+" (default: try all)")
-	layout.registerParts(cmd, "the source's")
+	flags.StringVar(&f.name, "source", "", "the generator: "+strings.Join(sourceNames(), ", "))
+	flags.StringVar(&f.workers, "workers", "", "the worker ids in use, such as 1-3,7, or \"any\" if they are not known")
+	flags.BoolVar(&f.sequenceFirst, "sequence-first", false, "the sequence is above the worker id")
+	f.layout.registerParts(cmd, "the source's")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-// file adds the ids of a file, or of stdin for "-".
-func (in *inspector) file(name string, stdin io.Reader) error {
+// sourceFlags are what somebody knows of a generator.
+type sourceFlags struct {
+	name, workers string
+	sequenceFirst bool
+	layout        layoutFlags
+}
+
+// read returns the source that the flags state, without a name if there are none.
+func (f *sourceFlags) read() (s migrate.Source, err error) {
+	parts := f.layout.epoch != "" || f.layout.bits != "" || f.layout.unit != 0
+	switch i := slices.Index(sourceNames(), f.name); {
+	case i >= 0:
+		s = everySource()[i]
+	case f.name != "":
+		return s, fmt.Errorf("--source is unknown: choose %s", strings.Join(sourceNames(), ", "))
+	case parts:
+		s.Name = "the stated layout"
+	}
+	if s.Layout, err = f.layout.over(s.Layout); err != nil || s.Name == "" && f.workers == "" {
+		return s, err
+	}
+	s.SequenceFirst = s.SequenceFirst || f.sequenceFirst
+	switch {
+	case f.name == "" && (f.layout.epoch == "" || f.layout.bits == ""):
+		return s, errors.New("give --source, or both --epoch and --bits")
+	case f.workers == "" && !s.Chooses && !s.SequenceFirst:
+		return s, errors.New("give the --workers in use, or \"any\" if they are not known")
+	case f.workers != "" && f.workers != "any":
+		s.Workers, err = parseWorkers(f.workers, s.Layout.Workers())
+	}
+	return s, err
+}
+
+// parseWorkers reads ranges of numbers below n.
+func parseWorkers(s string, n int64) (list []int64, err error) {
+	for part := range strings.SplitSeq(s, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		first, err1 := strconv.ParseInt(from, 10, 64)
+		last, err2 := strconv.ParseInt(to, 10, 64)
+		if err1 != nil || err2 != nil || first < 0 || last < first || last >= n {
+			return nil, fmt.Errorf("--workers %s is neither \"any\" nor worker ids of 0-%d, such as 1-3,7", printable.Quote(s), n-1)
+		}
+		for ; first <= last; first++ {
+			list = append(list, first)
+		}
+	}
+	return list, nil
+}
+
+// everySource returns the sources of package migrate and the presets that are none of them.
+func everySource() []migrate.Source {
+	return append(migrate.Sources(), migrate.Source{Name: "default"},
+		migrate.Source{Name: "wide", Layout: snowflake.Wide()}, migrate.Source{Name: "jssafe", Layout: snowflake.JSSafe()})
+}
+
+func sourceNames() (names []string) {
+	for _, s := range everySource() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// An inspection is what inspect prints.
+type inspection struct {
+	IDs        int      `json:"ids"`
+	Odd        int      `json:"odd"`
+	OddOnes    []string `json:"odd_ones"` // the first of them
+	Candidates []string `json:"candidates"`
+	Plan       *plan    `json:"plan"`
+}
+
+type plan struct {
+	Layout     string `json:"layout"`
+	Workers    string `json:"workers"`
+	NotBefore  string `json:"not_before"`
+	SideBySide bool   `json:"side_by_side"`
+	Note       string `json:"note"`
+	YAML       string `json:"yaml"`
+	text       string
+}
+
+// readIDs returns the ids of a file, or of stdin for "-". Other lines are odd.
+func readIDs(name string, stdin io.Reader) (ids []int64, found inspection, err error) {
+	found = inspection{OddOnes: []string{}, Candidates: []string{}}
 	if name != "-" {
 		f, err := os.Open(name)
 		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			return fmt.Errorf("FILE cannot be read: %w", e.Err) // its name may be a DSN by mistake
+			return nil, found, fmt.Errorf("FILE cannot be read: %w", e.Err) // its name may be a DSN by mistake
 		}
 		defer f.Close()
 		stdin = f
 	}
-	return each([]string{"-"}, stdin, func(text, kind string, place int) error {
-		id, err := snowflake.ParseID(text, 10)
-		if err == nil {
-			err = in.add(int64(id))
-		}
-		if err != nil {
-			return fmt.Errorf("%s %d: %w", kind, place, err)
+	err = each([]string{"-"}, stdin, func(text, _ string, _ int) error {
+		text = strings.Trim(text, "\ufeff\"'`,; \t")
+		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
+			ids = append(ids, id)
+		} else if text != "" {
+			found.odd(printable.Quote(text))
 		}
 		return nil
 	})
-}
-
-// maxShown is how many worker ids are shown, and how many ids of a kind.
-const maxShown = 20
-
-// An inspection is what inspect prints.
-type inspection struct {
-	IDs      int64          `json:"ids"`
-	Least    snowflake.ID   `json:"least"`
-	Greatest snowflake.ID   `json:"greatest"`
-	Numbers  int64          `json:"numbers"` // of the ids, those that are too small for one
-	Repeated int64          `json:"repeated"`
-	Repeats  []snowflake.ID `json:"repeats"`
-	Fits     []fit          `json:"fits"`
-	Plan     *plan          `json:"plan"`
-}
-
-type fit struct {
-	Source      string   `json:"source"`
-	Layout      string   `json:"layout"`
-	Oldest      string   `json:"oldest"`
-	Newest      string   `json:"newest"`
-	WorkerCount int      `json:"worker_count"`
-	Workers     []worker `json:"workers"`        // with the most ids
-	Late        *int64   `json:"late,omitempty"` // of ordered ids, those below an earlier one of their worker
-}
-
-type worker struct {
-	Worker int64 `json:"worker"`
-	IDs    int64 `json:"ids"`
-}
-
-type plan struct {
-	Layout     string   `json:"layout"`
-	Workers    string   `json:"workers"`
-	NotBefore  string   `json:"not_before"`
-	SideBySide bool     `json:"side_by_side"`
-	Notes      []string `json:"notes"`
-	YAML       string   `json:"yaml"`
-}
-
-// answer prints what was found in the ids.
-func (in *inspector) answer(cmd *cobra.Command, asJSON bool) error {
-	if in.ids == 0 {
-		return failed(errors.New("there are no ids"))
+	if err == nil && len(ids) == 0 {
+		err = errors.New("there are no ids")
 	}
-	in.compare()
-	fits := in.fits()
-	found := inspection{IDs: in.ids, Least: snowflake.ID(in.least), Greatest: snowflake.ID(in.greatest), Numbers: in.numbers, Repeated: in.repeated, Repeats: append([]snowflake.ID{}, in.repeats...), Fits: []fit{}}
-	for _, g := range fits {
-		found.Fits = append(found.Fits, g.fit(in.ordered))
+	found.IDs = len(ids)
+	return ids, found, err
+}
+
+func (f *inspection) odd(text string) {
+	if f.Odd++; f.Odd <= 20 {
+		f.OddOnes = append(f.OddOnes, text)
 	}
-	var next migrate.Plan
-	err := in.noFit()
-	if len(fits) > 0 {
-		if err = in.doubt(fits[0]); err == nil {
-			next, err = migrate.Make(fits[0].Source, fits[0].greatest(), in.now)
-		}
-		if err == nil {
-			found.Plan = &plan{next.Layout.String(), next.Workers, next.NotBefore.UTC().Format(stamp), next.SideBySide, next.Notes, next.YAML("orders")}
-		}
-	}
-	out := cmd.OutOrStdout()
+}
+
+func (f *inspection) print(out io.Writer, asJSON bool) error {
 	if asJSON {
-		if printing := printJSON(out, found); printing != nil {
-			return failed(printing)
-		}
-	} else if printing := in.print(out, found, fits); printing != nil {
-		return failed(printing)
+		return printJSON(out, f)
 	}
-	switch {
-	case err != nil:
-		return failure{exitNo, err}
-	case asJSON:
-		return nil
+	fmt.Fprintln(out, "ids:", f.IDs)
+	if f.Odd > 0 {
+		fmt.Fprintf(out, "odd: %d, such as %s\n", f.Odd, strings.Join(f.OddOnes, ", "))
 	}
-	_, err = fmt.Fprintf(out, "\n%v\n%s", next, found.Plan.YAML)
-	return failed(err)
-}
-
-// print prints for people what was found, without the plan.
-func (in *inspector) print(out io.Writer, found inspection, fits []*guess) error {
-	fmt.Fprintf(out, "ids: %d, from %d to %d\n", found.IDs, found.Least, found.Greatest)
-	if found.Numbers > 0 {
-		fmt.Fprintf(out, "numbers: %d, below %d, as AUTO_INCREMENT makes them\n", found.Numbers, in.smallest())
+	for _, name := range f.Candidates {
+		fmt.Fprintln(out, "candidate:", name)
 	}
-	fmt.Fprintln(out, "repeated:", found.repeated(in.chunks > 1))
-	switch {
-	case len(fits) == 0:
-		return in.nearest(out)
-	case in.ordered && *found.Fits[0].Late > 0:
-		fmt.Fprintf(out, "order: %d ids are below an earlier one of their worker, the first is %d\n", fits[0].late, fits[0].firstLate)
-	case in.ordered:
-		fmt.Fprintln(out, "order: the ids of each worker rise")
-	}
-	first := found.Fits[0]
-	fmt.Fprintf(out, "layout: %s: %s\n", first.Source, first.Layout)
-	fmt.Fprintf(out, "times: %s to %s\n\n", first.Oldest, first.Newest)
-	rows := [][]string{{"WORKER", "IDS"}}
-	for _, w := range first.Workers {
-		rows = append(rows, []string{fmt.Sprint(w.Worker), fmt.Sprint(w.IDs)})
-	}
-	if err := printTable(out, rows); err != nil {
+	if f.Plan != nil {
+		_, err := fmt.Fprintf(out, "\n%s\n%s", f.Plan.text, f.Plan.YAML)
 		return err
 	}
-	if more := first.WorkerCount - len(first.Workers); more > 0 {
-		fmt.Fprintf(out, "... and %d more worker ids with fewer ids\n", more)
-	}
-	if len(found.Fits) > 1 {
-		fmt.Fprintf(out, "\nOther layouts fit too. The right one has the time at which %d was made. If times are\nequal, it has the worker ids of your processes. Choose with --source.\n\n", fits[0].last)
-		rows := [][]string{{"SOURCE", "NEWEST", "WORKER IDS"}}
-		for _, f := range found.Fits {
-			rows = append(rows, []string{f.Source, f.Newest, fmt.Sprint(f.WorkerCount)})
-		}
-		return printTable(out, rows)
-	}
 	return nil
-}
-
-func (f inspection) repeated(chunks bool) string {
-	if f.Repeated == 0 && chunks {
-		return fmt.Sprintf("none in any block of %d ids", chunkLen)
-	}
-	if f.Repeated == 0 {
-		return "none"
-	}
-	var list []string
-	for _, id := range f.Repeats {
-		list = append(list, id.String())
-	}
-	return fmt.Sprintf("%d, such as %s", f.Repeated, strings.Join(list, ", "))
-}
-
-// nearest prints the layouts that most ids fit.
-func (in *inspector) nearest(w io.Writer) error {
-	rows := [][]string{{"LAYOUT", "IDS THAT DO NOT FIT", "SUCH AS"}}
-	for _, g := range in.guesses {
-		if len(rows) <= 3 && g.ids > 0 {
-			rows = append(rows, []string{g.Name, fmt.Sprint(g.strays), fmt.Sprint(g.firstStray)})
-		}
-	}
-	if len(rows) == 1 {
-		return nil
-	}
-	return printTable(w, rows)
 }

@@ -37,113 +37,90 @@ func lines(ids []int64) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", "\n"), "[]")
 }
 
-// Each source is recognized by ids of the last minutes.
+// Each source is a candidate for its ids, and has a plan once it is stated.
 func TestInspectSources(t *testing.T) {
 	t.Parallel()
 	for _, s := range everySource() {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
+			args := []string{"inspect", "-", "--json", "--source", s.Name, "--workers", "1-2,3"}
+			if s.Name == "baidu" { // its default epoch has no time left
+				s.Layout.Epoch = 1640995200000
+				args = append(args, "--epoch", "1640995200000")
+			}
 			ids := idsOf(t, s, time.Now())
-			code, out, errs := call(t, lines(ids), "inspect", "-", "--json", "--ordered")
+			code, out, errs := call(t, lines(ids), args...)
 			require.Zero(t, code, errs)
 			var found inspection
 			require.NoError(t, json.Unmarshal([]byte(out), &found))
-			require.Equal(t, int64(100), found.IDs)
-			require.Equal(t, snowflake.ID(ids[0]), found.Least)
-			require.Equal(t, snowflake.ID(ids[99]), found.Greatest)
-			require.Zero(t, found.Numbers)
-			require.Zero(t, found.Repeated)
-			fit := found.Fits[0]
-			require.Contains(t, strings.Split(fit.Source, ", "), s.Name)
-			require.Equal(t, s.Layout.String(), fit.Layout)
-			require.Equal(t, []worker{{1, 34}, {2, 33}, {3, 33}}, fit.Workers)
-			require.Equal(t, 3, fit.WorkerCount)
-			require.Zero(t, *fit.Late)
-			plan, err := migrate.Make(s, ids, time.Now())
+			require.Equal(t, 100, found.IDs)
+			require.Zero(t, found.Odd)
+			s.Workers = []int64{1, 2, 3}
+			want, err := migrate.Make(s, ids, time.Now())
 			require.NoError(t, err)
-			require.Equal(t, plan.YAML("orders"), found.Plan.YAML)
-			require.Equal(t, plan.Workers, found.Plan.Workers)
-			require.Equal(t, plan.SideBySide, found.Plan.SideBySide)
+			require.Equal(t, want.YAML("orders"), found.Plan.YAML)
+			require.Equal(t, want.Workers, found.Plan.Workers)
+			require.Equal(t, !s.Chooses && !s.SequenceFirst, found.Plan.SideBySide)
+
+			code, out, errs = call(t, lines(ids), "inspect", "-")
+			require.Equal(t, exitNo, code)
+			require.Contains(t, errs, "no plan: what ids look like is not enough")
+			require.NotContains(t, out, "workers")
+			require.Equal(t, s.Name != "baidu", strings.Contains(out, "\ncandidate: "+s.Name+"\n"))
 		})
 	}
 }
 
 func TestInspectForPeople(t *testing.T) {
 	t.Parallel()
-	file := writeFile(t, " 1991111111111131113\r\n\n1991111111111111111\n1991111111111131113\n1991111111111131112\n")
-	code, out, errs := call(t, "", "inspect", file, "--source=bwmarrin", "--ordered")
+	ids := idsOf(t, migrate.Source{Layout: snowflake.Twitter()}, time.Now().Add(-time.Minute))
+	source, err := migrate.Named("twitter")
+	require.NoError(t, err)
+	source.Workers = []int64{1, 2, 3}
+	want, err := migrate.Make(source, ids, time.Now())
+	require.NoError(t, err)
+	rows := "\ufeff\"id\"\n" + ` "` + strings.ReplaceAll(lines(ids), "\n", "\"\r\n\n\"") + `",` + "\n0\n-1\n7\n9000000000000000001\n99999999999999999999\nNULL\n"
+	code, out, errs := call(t, "", "inspect", writeFile(t, rows), "--source=twitter", "--workers=1-3")
 	require.Zero(t, code, errs)
-	require.Equal(t, `ids: 4, from 1991111111111111111 to 1991111111111131113
-repeated: 1, such as 1991111111111131113
-order: 1 ids are below an earlier one of their worker, the first is 1991111111111131112
-layout: bwmarrin: epoch=1288834974657 unit=1ms bits=41/10/0/12
-times: 2025-11-19T11:47:36.601Z to 2025-11-19T11:47:36.601Z
+	require.Equal(t, `ids: 104
+odd: 7, such as "id", "99999999999999999999", "NULL", 0, -1, 7, 9000000000000000001
 
-WORKER  IDS
-459     3
-455     1
-
-from bwmarrin: largest id 1991111111111131113, worker ids 455, 459
-layout: epoch=1288834974657 unit=1ms bits=41/10/0/12, until 2080-07-10T17:30:30.209Z
-workers: 460-1023
-not before: 2025-11-19T11:47:36.602Z
-side by side: yes
-- old processes must keep to the worker ids 455, 459 while new ones run; stop all old processes, plan again with the ids they made, wait until the new "not before", and remove workers from the configuration
-
-idworker:
-  namespace: "orders"
-  layout: {epoch: 1288834974657, time_unit: 1ms, time_bits: 41, worker_bits: 10, business_bits: 0, sequence_bits: 12}
-  workers: 460-1023 # until the old processes have stopped
-`, out)
+`+want.String()+"\n"+want.YAML("orders"), out)
+	require.Contains(t, out, "workers: 4-1023\n")
+	require.Contains(t, out, "side by side: yes\n")
 	require.Empty(t, errs)
 }
 
 func TestInspectSays(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	discord := idsOf(t, migrate.Source{Layout: snowflake.Discord()}, now)
+	ids := lines(idsOf(t, migrate.Source{Layout: snowflake.Discord()}, now))
 	own := migrate.Source{Layout: snowflake.Twitter()}
-	own.Layout.Epoch = now.Add(-time.Hour).UnixMilli()
+	own.Layout.Epoch = now.Add(-100 * time.Hour).UnixMilli()
+	turned := own
+	turned.SequenceFirst = true
 	short := migrate.Source{Layout: snowflake.Layout{Epoch: now.UnixMilli() - 1<<38 + 30*24*3600*1000, TimeBits: 38, WorkerBits: 10, SequenceBits: 15}}
-	elsewhere := migrate.Source{Layout: snowflake.Layout{Epoch: time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(), TimeBits: 41, WorkerBits: 10, SequenceBits: 12}}
-	var many []int64
-	for w := range int64(25) {
-		for range w + 1 {
-			many = append(many, discord[0]>>22<<22|w<<12)
-		}
-	}
+	epoch := fmt.Sprint("--epoch=", own.Layout.Epoch)
 	for name, c := range map[string]struct {
 		in   string
 		args []string
 		code int
 		want []string
 	}{
-		"several layouts": {lines(discord), nil, 0, []string{
-			"layout: discord: epoch=1420070400000", "Other layouts fit too.", "\nSOURCE", "\nbwmarrin, leaf, twitter  ", "order: the ids of each worker rise",
-		}},
-		"an epoch that nobody gave": {lines(idsOf(t, elsewhere, now)), nil, exitNo, []string{"layout: ", "no plan: was ", "give the --source, --epoch and --bits of its generator"}},
-		"old ids": {lines(idsOf(t, migrate.Source{Layout: snowflake.Discord()}, now.Add(-48*time.Hour))), []string{"--epoch", "1420070400000"}, exitNo, []string{
-			"no plan: was ", "If so, give --source bwmarrin; if not",
-		}},
-		"old ids, confirmed": {lines(idsOf(t, migrate.Source{Layout: snowflake.Discord()}, now.Add(-48*time.Hour))), []string{"--source", "discord"}, 0, []string{"from discord: largest id"}},
-		"numbers too":        {"1\n200000\n" + lines(discord), nil, 0, []string{"ids: 102, from 1 to ", "\nnumbers: 2, below ", "layout: discord"}},
-		"many workers":       {lines(many), []string{"--source=discord"}, 0, []string{"repeated: 300, such as ", "\n24      25\n23      24\n", "\n5       6\n... and 5 more worker ids with fewer ids\n"}},
-		"only numbers":       {"1\n2\n3\n", nil, exitNo, []string{"numbers: 3, below", "no layout fits: these are numbers, as AUTO_INCREMENT makes them; new ids of the default layout sort after them"}},
-		"its own epoch":      {lines(idsOf(t, own, now)), []string{"--source=bwmarrin", "--epoch", fmt.Sprint(own.Layout.Epoch)}, 0, []string{"layout: bwmarrin: epoch=" + fmt.Sprint(own.Layout.Epoch)}},
-		"an epoch for all": {lines(idsOf(t, own, now)), []string{"--epoch", fmt.Sprint(own.Layout.Epoch)}, 0, []string{
-			"layout: bwmarrin, cosid, leaf, twitter, discord, wide: epoch=" + fmt.Sprint(own.Layout.Epoch),
-		}},
-		"of the future": {"9000000000000000000\n" + lines(discord), nil, exitNo, []string{
-			"LAYOUT ", fmt.Sprintf("\n%-25s%-21s9000000000000000000\n", "discord", "1"), "no layout fits: if the generator has an epoch, unit or bits of its own",
-		}},
-		"an id that is none": {"5\n\nx1\n", nil, exitFailed, []string{`line 3: snowflake: parse id "x1" in base 10`}},
-		"zero":               {"0\n", nil, exitFailed, []string{"line 1: 0: an id is greater than 0"}},
-		"nothing":            {"\n", nil, exitFailed, []string{"there are no ids"}},
-		"a stream that ends": {lines(idsOf(t, short, now)), []string{"--source=discord", "--bits=38/10/0/15", "--epoch", fmt.Sprint(short.Layout.Epoch)}, exitNo, []string{"the stream cannot be continued"}},
+		"nothing stated":      {ids, nil, exitNo, []string{"ids: 100\ncandidate: discord\n", "state --source, or --epoch and --bits"}},
+		"another source":      {ids, []string{"--source=twitter", "--workers=1-3"}, exitNo, []string{"as ids of twitter: the newest would be of"}},
+		"chosen by itself":    {lines(idsOf(t, migrate.Source{Layout: snowflake.Twitter()}, now)), []string{"--source=hutool"}, 0, []string{"side by side: NO", "hutool chooses worker ids by itself"}},
+		"workers not known":   {ids, []string{"--source=discord", "--workers=any"}, 0, []string{"workers: 0-1023", "side by side: NO", "are not stated"}},
+		"other workers":       {ids, []string{"--source=discord", "--workers=1,3"}, exitNo, []string{"has worker id 2, which is not stated"}},
+		"a layout of its own": {lines(idsOf(t, own, now)), []string{epoch, "--bits=41/10/0/12", "--workers=1-3"}, 0, []string{"from the stated layout: ", "workers: 4-1023"}},
+		"its own order":       {lines(idsOf(t, turned, now)), []string{epoch, "--bits=41/10/0/12", "--sequence-first"}, 0, []string{"side by side: NO", "has the sequence above the worker id"}},
+		"only numbers":        {"1\n2\n3\n", nil, exitNo, []string{"no plan"}},
+		"no ids":              {"id\n\nx1\n", nil, exitFailed, []string{"there are no ids"}},
+		"a stream that ends":  {lines(idsOf(t, short, now)), []string{"--bits=38/10/0/15", fmt.Sprint("--epoch=", short.Layout.Epoch), "--workers=any"}, exitNo, []string{"the stream cannot be continued"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code, out, errs := call(t, c.in, append([]string{"inspect", "-", "--ordered"}, c.args...)...)
+			code, out, errs := call(t, c.in, append([]string{"inspect", "-"}, c.args...)...)
 			require.Equal(t, c.code, code, errs)
 			for _, want := range c.want {
 				require.Contains(t, out+errs, want)
@@ -153,22 +130,4 @@ func TestInspectSays(t *testing.T) {
 			require.Equal(t, code != exitFailed, json.Valid([]byte(out)))
 		})
 	}
-}
-
-// Equal ids of different chunks are not compared.
-func TestInspectChunks(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	guesses, err := guessesOf("", &layoutFlags{}, now)
-	require.NoError(t, err)
-	in := inspector{guesses: guesses, now: now}
-	for _, id := range []int64{5, 7, 5, 5} {
-		require.NoError(t, in.add(id))
-	}
-	in.compare()
-	require.NoError(t, in.add(5))
-	in.compare()
-	require.Equal(t, int64(2), in.repeated)
-	require.Equal(t, []snowflake.ID{5}, in.repeats)
-	require.Equal(t, "none in any block of 4194304 ids", inspection{}.repeated(true))
 }

@@ -20,8 +20,6 @@ type layoutFlags struct {
 	app                 configFlags // registered by commands without a store
 }
 
-var presets = []string{"default", "twitter", "discord", "wide", "yitter", "jssafe"}
-
 func (f *layoutFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.preset, "preset", "default", "preset of the layout: default, twitter, discord, wide, yitter or jssafe")
 	f.registerParts(cmd, "the preset's")

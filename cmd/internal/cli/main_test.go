@@ -286,7 +286,12 @@ func TestUsage(t *testing.T) {
 		{[]string{"segment", "create", store, "--name=a", "--key=ids"}, "--key is set without --config"},
 		{[]string{"inspect"}, `give a FILE with ids, or "-" for the input`},
 		{[]string{"inspect", "a", "b"}, "accepts 1 arg(s), received 2"},
-		{[]string{"inspect", "-", "--source=uuid"}, "--source is unknown: choose bwmarrin, cosid, cosid-js, leaf, sonyflake, sonyflake2, yitter, default"},
+		{[]string{"inspect", "-", "--source=uuid"}, "--source is unknown: choose baidu, bwmarrin, cosid, cosid-js, discord"},
+		{[]string{"inspect", "-", "--source=bwmarrin"}, "give the --workers in use"},
+		{[]string{"inspect", "-", "--workers=1"}, "give --source, or both --epoch and --bits"},
+		{[]string{"inspect", "-", "--bits=41/10/0/12", "--workers=1"}, "give --source, or both --epoch and --bits"},
+		{[]string{"inspect", "-", "--source=bwmarrin", "--workers=1-1024"}, "nor worker ids of 0-1023"},
+		{[]string{"inspect", "-", "--source=bwmarrin", "--workers=a"}, "nor worker ids of 0-1023"},
 		{[]string{"inspect", "-", "--bits=41/5/17"}, "is not time/worker/business/sequence"},
 		{[]string{"version"}, `unknown command "version"`},
 	} {

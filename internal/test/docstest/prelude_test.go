@@ -35,7 +35,6 @@ var prelude = map[string]string{
 	"center":     "var center lease.Center",
 	"layout":     "var layout snowflake.Layout",
 	"next":       "var next snowflake.Layout",
-	"sample":     "var sample []int64",
 	"ids":        "var ids [100]int64",
 	"id":         "var id int64",
 	"old":        "var old []int64",
