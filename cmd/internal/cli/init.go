@@ -52,42 +52,32 @@ If anything of the namespace exists, init changes nothing and exits with 3, with
 			}
 			r := request.request
 			err := store.with(cmd, func(ctx context.Context, o *target.Opened) error {
-				_, err := o.Record(ctx, r.Namespace)
-				return err
-			})
-			missing := (*target.MissingError)(nil)
-			switch {
-			case errors.As(err, &missing):
-				store.name = missing.Store
-			case err != nil && !errors.Is(err, lease.ErrUnknown):
-				return err
-			}
-			asked := err != nil
-			if asked {
-				if err := store.confirm(cmd, yes, "Nothing is on record for namespace %q. If the records were lost, init makes ids come twice.\nAre you sure that no process of snowlease has ever held one of its worker ids?", r.Namespace); err != nil {
+				rec, err := o.Record(ctx, r.Namespace)
+				if err != nil {
 					return err
 				}
+				err = fmt.Errorf("%w: namespace %q at %s; nothing changed", lease.ErrExists, r.Namespace, o)
+				if fault := rec.Pin.Err(); fault != nil {
+					err = fmt.Errorf("%w: %w", err, fault)
+				} else if _, joins := rec.Pin.Join(r); !joins {
+					err = fmt.Errorf("%w: it stays pinned to %s: use another namespace for %s (by %s)", err, printable.Text(rec.Pin.String()), r.Pin(), request.from)
+				}
+				return failure{exitNo, err}
+			})
+			if missing := (*target.MissingError)(nil); errors.As(err, &missing) {
+				store.name = missing.Store
+			} else if !errors.Is(err, lease.ErrUnknown) {
+				return err
+			}
+			if err := store.confirm(cmd, yes, "Nothing is on record for namespace %q. If the records were lost, init makes ids come twice.\nAre you sure that no process of snowlease has ever held one of its worker ids?", r.Namespace); err != nil {
+				return err
 			}
 			store.creates = true
 			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
-				before, unknown := o.Record(ctx, r.Namespace)
-				was := printable.Text(before.Pin.String())
-				if errors.Is(unknown, lease.ErrUnknown) && !asked && !yes {
-					return failure{exitNo, fmt.Errorf("the records of namespace %q at %s were there a moment ago, and are not now; nothing changed", r.Namespace, o)}
-				}
 				r.Local = time.Now().UnixMilli() // the answer may have taken minutes
 				err := o.Extras().Init(ctx, r)
-				_, joins := before.Pin.Join(r)
 				if errors.Is(err, lease.ErrExists) {
-					err = fmt.Errorf("%w: namespace %q at %s; nothing changed", err, r.Namespace, o)
-					switch {
-					case unknown != nil || joins:
-					case before.Pin.Err() != nil:
-						err = fmt.Errorf("%w: %w", err, before.Pin.Err())
-					default:
-						err = fmt.Errorf("%w: it stays pinned to %s: use another namespace for %s (by %s)", err, was, r.Pin(), request.from)
-					}
-					return failure{exitNo, err}
+					return failure{exitNo, fmt.Errorf("%w: namespace %q at %s; nothing changed", err, r.Namespace, o)}
 				}
 				if err != nil {
 					return err
