@@ -97,7 +97,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 			add("", segmentCommand(p))
 		}
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		// Do not print what follows a dash: -store=redis://user:password@host.
 		text := err.Error()
 		if known, typed, ok := strings.Cut(text, " in -"); ok && strings.HasPrefix(text, "unknown shorthand flag") && len(typed) > 1 {
@@ -105,13 +105,6 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 		}
 		if strings.HasPrefix(text, "bad flag syntax") {
 			return errors.New("bad flag syntax: write --name=value")
-		}
-		if strings.HasPrefix(text, "unknown flag") && cmd.HasAvailableSubCommands() {
-			// The flags belong to its commands, of which args may name one that does not exist.
-			if err := noArgs(cmd, cmd.Flags().Args()); err != nil {
-				return err
-			}
-			return fmt.Errorf("%w of %q: name a command first: %s", err, cmd.CommandPath(), commandsOf(cmd))
 		}
 		return err
 	})
@@ -154,12 +147,6 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	case word.MatchString(args[0]) && cmd.HasAvailableSubCommands():
 		return fmt.Errorf("unknown command %q for %q: choose %s", args[0], cmd.CommandPath(), commandsOf(cmd))
-	case word.MatchString(args[0]) && cmd.Flags().Lookup("name") != nil:
-		return fmt.Errorf("unexpected argument %q: name the sequence with --name %s", args[0], args[0])
-	case word.MatchString(args[0]) && cmd.Flags().Lookup("namespace") != nil:
-		return fmt.Errorf("unexpected argument %q: name the namespace with --namespace %s", args[0], args[0])
-	case word.MatchString(args[0]):
-		return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
 	}
 	return fmt.Errorf("%s takes no arguments: use flags, and name the store with --store or %s", cmd.CommandPath(), envStore)
 }

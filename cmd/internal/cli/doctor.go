@@ -13,7 +13,6 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/findings"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
@@ -97,7 +96,6 @@ func (d *doctor) examine(ctx context.Context) {
 	d.OK("connect", o.String())
 	if file := d.store.app.file; file != "" {
 		d.OK("config", file)
-		d.mode(file, o)
 	}
 	if examine := o.Extras().Examine; examine != nil {
 		found, err := examine(ctx, d.name())
@@ -106,24 +104,11 @@ func (d *doctor) examine(ctx context.Context) {
 			d.Unknown("store", err)
 		}
 	}
-	if d.replicas > 1 && o.OneHost {
-		d.Note("hosts", fmt.Sprintf("%d replicas on one file", d.replicas), "run all of them on this host: SQLite does not lock across a network")
-	}
 	d.incarnation(ctx)
-	d.namespace(ctx, o)
-}
-
-// mode checks that the mode of the configuration uses a store of this kind.
-func (d *doctor) mode(file string, o *target.Opened) {
-	uses := map[idworker.Mode]string{
-		idworker.ModeLocal:         "which needs no store",
-		idworker.ModeRedisSequence: "which lends no worker ids",
-		idworker.ModeDB:            "which keeps worker ids in a database",
-		idworker.ModeRedis:         "which keeps worker ids in Redis",
-	}[d.request.mode]
-	if uses != "" && d.request.mode != o.Mode {
-		d.Note("mode", fmt.Sprintf("%s has mode: %s, %s", file, d.request.mode, uses), "the application has no worker ids in the store that was checked, which --store or "+envStore+" names")
+	if !d.request.lends() {
+		d.Note("mode", fmt.Sprintf("%s has mode: %s, which lends no worker ids", d.store.app.file, d.request.mode), "there is no namespace to check")
 	}
+	d.namespace(ctx, o)
 }
 
 // name returns the namespace, or a placeholder if none is given.

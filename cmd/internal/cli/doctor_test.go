@@ -196,8 +196,6 @@ func TestDoctorOnSQLite(t *testing.T) {
 	}
 	_, all = examine(t, "sqlite::memory:")
 	requireFinding(t, all, lease.LevelFault, "connect", "in memory")
-	_, all = examine(t, url, "--replicas=2")
-	requireFinding(t, all, lease.LevelNote, "hosts", "2 replicas")
 }
 
 // The doctor finds a layout whose time has run out after the namespace was created.

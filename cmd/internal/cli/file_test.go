@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
@@ -53,33 +52,12 @@ func TestConfigOfTheApplication(t *testing.T) {
 	require.NoFileExists(t, "elsewhere.db")
 }
 
-// The doctor notes a store of another kind than the mode has.
-func TestModeOfAnotherStore(t *testing.T) {
-	t.Chdir(t.TempDir())
-	url := sqliteURL(t)
-	redis := "redis://" + miniredis.RunT(t).Addr()
-	for mode, stores := range map[string]map[string]bool{
-		"auto":           {url: false, redis: false},
-		"db":             {url: false, redis: true},
-		"redis":          {url: true, redis: false},
-		"redis-sequence": {url: true, redis: true},
-		"local":          {url: true, redis: true},
-	} {
-		require.NoError(t, os.WriteFile("app.yaml", []byte("idworker: {namespace: a, mode: "+mode+"}\n"), 0o600))
-		for store, noted := range stores {
-			_, out, errs := call(t, "", "doctor", "--config=app.yaml", "--store="+store)
-			require.Contains(t, out, "ok     connect", errs)
-			require.Equal(t, noted, strings.Contains(out, "note   mode           app.yaml has mode: "+mode+", which "), "%s %s", mode, out)
-		}
-	}
-}
-
 // Modes local and redis-sequence lend no worker ids, so init refuses them, and the doctor
 // judges the server alone.
 func TestModesWithoutWorkerIDs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for mode, noted := range map[string]string{
-		"local":          "app.yaml has mode: local, which needs no store",
+		"local":          "app.yaml has mode: local, which lends no worker ids",
 		"redis-sequence": "app.yaml has mode: redis-sequence, which lends no worker ids",
 	} {
 		text := "idworker: {namespace: a, mode: " + mode + "}\n"

@@ -16,7 +16,6 @@ import (
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/redissegments"
@@ -83,7 +82,7 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		if err != nil {
 			return nil, err
 		}
-		o.Mode, o.Closes = idworker.ModeRedis, append(o.Closes, client.Close)
+		o.Closes = append(o.Closes, client.Close)
 		o.Segments = func() (target.Segments, error) { return redissegments.New(client, onRedis(with)...) }
 		c, err := redisseq.New(client, onRedis(with)...)
 		if err != nil {
@@ -97,7 +96,6 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		return nil, err
 	}
 	o.Center, o.Operator, o.Closes = c, c.Extras().Operator, append(o.Closes, c.Close)
-	o.Mode, o.OneHost = idworker.ModeDB, p.Driver == "sqlite"
 	o.Segments = func() (target.Segments, error) {
 		s, err := dbseq.OpenSegments(p.Driver, string(p.DSN), onSQL(with)...)
 		if err == nil {

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -82,10 +81,6 @@ type Segments interface {
 type Opened struct {
 	lease.Center
 	lease.Operator
-	// Mode uses such a store. It is empty if no mode does.
-	Mode idworker.Mode
-	// OneHost is whether the store serves processes of one host only.
-	OneHost bool
 	// Segments opens the numbers in the store.
 	Segments func() (Segments, error)
 
