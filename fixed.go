@@ -20,20 +20,13 @@ import (
 // layout.
 func Fixed(layout snowflake.Layout, worker int64) (*Worker, error) {
 	layout = layout.WithDefaults()
-	err := layout.Validate()
-	if err == nil {
-		err = layout.CheckTime(time.Now())
-	}
-	if err != nil {
-		return nil, fmt.Errorf("snowlease: fixed: %w", err)
-	}
-	if worker < 0 || worker >= layout.Workers() {
-		return nil, fmt.Errorf("snowlease: fixed: worker %d is not 0 to %d, which the layout's %d worker bits hold", worker, layout.Workers()-1, layout.WorkerBits)
-	}
 	cfg := Config{Namespace: "local", Layout: layout}
 	gen, err := newGenerator(cfg)
 	if err != nil {
 		return nil, err
+	}
+	if worker < 0 || worker >= layout.Workers() {
+		return nil, fmt.Errorf("snowlease: fixed: worker %d is not 0 to %d, which the layout's %d worker bits hold", worker, layout.Workers()-1, layout.WorkerBits)
 	}
 	w, err := Assemble(nil, cfg, source.Setup[Status]{Source: fixed{gen, worker}})
 	if err != nil {

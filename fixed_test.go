@@ -52,7 +52,7 @@ func TestFixedOfLongTicks(t *testing.T) {
 	require.ErrorContains(t, w.Stop(t.Context()), "start no worker with this worker id before")
 	for _, l := range []snowflake.Layout{{Epoch: -1}, {WorkerBits: 60}} {
 		_, err = snowlease.Fixed(l, 3)
-		require.ErrorContains(t, err, "snowlease: fixed: ")
+		require.ErrorContains(t, err, "snowlease: snowflake: layout: ")
 	}
 	_, err = snowlease.Fixed(snowflake.Layout{}, -1)
 	require.ErrorContains(t, err, "worker -1 is not 0 to 31")
