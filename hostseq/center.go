@@ -217,26 +217,21 @@ func (c *Center) search(req lease.Request) (lease.Grant, error) {
 	}
 	n := req.Last - req.First + 1
 	begin := rand.Int64N(n)
-	candidates := func(yield func(int64) bool) {
-		for _, r := range used[:past] {
-			if !yield(r.Worker) {
-				return
-			}
-		}
-		for i := range n {
-			w := req.First + (begin+i)%n
-			if _, known := records[w]; !known && !yield(w) {
-				return
-			}
-		}
-		for _, r := range used[past:] {
-			if !yield(r.Worker) {
-				return
-			}
+	var candidates []int64
+	for _, r := range used[:past] {
+		candidates = append(candidates, r.Worker)
+	}
+	for i := range n {
+		w := req.First + (begin+i)%n
+		if _, known := records[w]; !known {
+			candidates = append(candidates, w)
 		}
 	}
+	for _, r := range used[past:] {
+		candidates = append(candidates, r.Worker)
+	}
 	var other error // the first one that explains more than ErrHeld
-	for w := range candidates {
+	for _, w := range candidates {
 		g, err := c.take(req, w)
 		if err == nil {
 			return g, nil
