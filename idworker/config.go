@@ -204,12 +204,6 @@ func (c Config) WithDefaults() Config {
 	c.Lease = c.Lease.withDefaults()
 	c.Store = c.Store.withDefaults()
 	c.Sequence = c.Sequence.withDefaults()
-	if len(c.Series) == 0 {
-		c.Series = nil
-	}
-	if len(c.Segments) == 0 {
-		c.Segments = nil
-	}
 	c.SegmentStore = cmp.Or(c.SegmentStore, SegmentStoreAuto)
 	return c
 }
