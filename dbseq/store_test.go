@@ -218,7 +218,9 @@ func (s *store) Edit(_ testing.TB, namespace string, worker int64, field, value 
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil && field != "pin" && field != "owner" {
 		written = n
 	}
-	return s.db.Exec("UPDATE snowlease_"+table+" SET "+columns[field]+" = ? WHERE "+where, written, namespace).Error == nil
+	var is string // a session that is not strict cuts texts, and makes others a 0
+	return s.db.Exec("UPDATE snowlease_"+table+" SET "+columns[field]+" = ? WHERE "+where, written, namespace).Error == nil &&
+		s.db.Raw("SELECT "+columns[field]+" FROM snowlease_"+table+" WHERE "+where, namespace).Row().Scan(&is) == nil && is == value
 }
 
 // Delete does what docs/operations.md says.
