@@ -39,8 +39,8 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 	{"invalid requests are written", "internal/casengine/center.go", `err := req.Validate(); err != nil`, `err := req.Validate(); false`, "invalid requests are refused before anything is written"},
 	{"a context that has ended is not heeded", "internal/casengine/center.go", `if err = ctx.Err(); err == nil {`, `if true {`, "a call fails when its context has ended"},
 	{"namespaces that begin alike are one", "internal/casengine/center.go", `if req.Pool > rules.MaxPool {`, "req.Namespace = req.Namespace[:min(18, len(req.Namespace))]\n\tif req.Pool > rules.MaxPool {", "namespaces are independent"},
-	{"Init opens what is there", "internal/rules/verbs.go", `if (!ns.Empty() || ns.Meta.Reason != "") && !`, `if false && !`, "Init opens a new namespace at once and refuses others"},
-	{"Init opens what lost its pin", "internal/rules/verbs.go", `if (!ns.Empty() || ns.Meta.Reason != "") && !`, `if ns.Meta.Pin != noPin && !`, "Init opens a new namespace at once and refuses others"},
+	{"Init opens what is there", "internal/rules/verbs.go", `if !ns.Empty() || ns.Meta.Reason != "" {`, `if false {`, "Init opens a new namespace at once and refuses others"},
+	{"Init opens what lost its pin", "internal/rules/verbs.go", `if !ns.Empty() || ns.Meta.Reason != "" {`, `if ns.Meta.Pin != noPin {`, "Init opens a new namespace at once and refuses others"},
 	{"slots without since", "internal/rules/verbs.go", `, Since: s.Since, Expires`, `, Expires`, "Slots lists the worker ids of a namespace"},
 	{"given back, but its holder is shown", "internal/rules/verbs.go", `Token: s.Token, Expires: freed(now)`, `Token: s.Token, Holder: s.Holder, Expires: freed(now)`, "Slots lists the worker ids of a namespace"},
 	// Who holds.
