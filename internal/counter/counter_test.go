@@ -31,8 +31,17 @@ func strict(c *counter.Config) { c.Prefetch = 1 }
 // sequence returns a Counter that has started.
 func sequence(t testing.TB, client redis.UniversalClient, changes ...func(*counter.Config)) *counter.Counter {
 	t.Helper()
+	return timed(t, client, nil, changes...)
+}
+
+// timed is sequence by another clock for the age of blocks, unless that is nil.
+func timed(t testing.TB, client redis.UniversalClient, mono func() time.Duration, changes ...func(*counter.Config)) *counter.Counter {
+	t.Helper()
 	s, err := counter.New(client, sequenceConfig(append([]func(*counter.Config){quick}, changes...)...))
 	require.NoError(t, err)
+	if mono != nil {
+		s.SetMono(mono)
+	}
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	require.NoError(t, s.Start(t.Context()))
 	return s
@@ -190,8 +199,7 @@ func TestSequenceRoundTrips(t *testing.T) {
 	require.Equal(t, int64(10_001), st.Issued)
 	require.Equal(t, int64(10_001), st.Reserved, "just what was asked for")
 
-	s = sequence(t, opening(t).Admin)
-	s.SetMono(func() time.Duration { return 0 }) // an endless rate
+	s = timed(t, opening(t).Admin, func() time.Duration { return 0 }) // an endless rate
 	for range 20_000 {
 		next(t, s)
 	}
@@ -202,8 +210,7 @@ func TestSequenceRoundTrips(t *testing.T) {
 	require.Equal(t, int64(4096), st.Block)
 
 	var clock atomic.Int64
-	s = sequence(t, opening(t).Admin)
-	s.SetMono(func() time.Duration { return time.Duration(clock.Load()) })
+	s = timed(t, opening(t).Admin, func() time.Duration { return time.Duration(clock.Load()) })
 	for range 10 {
 		clock.Add(int64(time.Second))
 		next(t, s)
@@ -225,8 +232,7 @@ func TestSequenceDropsWhatIsOld(t *testing.T) {
 		"Reset": (*counter.Counter).Reset,
 	} {
 		store := opening(t)
-		s := sequence(t, store.Admin)
-		s.SetMono(func() time.Duration { return time.Duration(clock.Load()) })
+		s := timed(t, store.Admin, func() time.Duration { return time.Duration(clock.Load()) })
 		const used = 1 + 8 + 64 + 300 // of 512, which has the next 4096 reserved
 		for range used {
 			next(t, s)
@@ -241,8 +247,7 @@ func TestSequenceDropsWhatIsOld(t *testing.T) {
 		require.Greater(t, st.Reserved, st.Issued+st.AtHand, "what was dropped")
 	}
 
-	s := sequence(t, opening(t).Admin)
-	s.SetMono(func() time.Duration { return time.Duration(clock.Load()) })
+	s := timed(t, opening(t).Admin, func() time.Duration { return time.Duration(clock.Load()) })
 	next(t, s)
 	next(t, s) // of 8
 	clock.Add(int64(counter.DefaultMaxAge) * 9 / 10)
@@ -341,9 +346,8 @@ func TestSequenceGoesOnAfterALoss(t *testing.T) {
 	r := rig{store, t, counter.Script()}
 	r.Sleep(-time.Hour)
 	r.opened(quick, hour)
-	s := sequence(t, store.Admin, hour)
 	var clock atomic.Int64
-	s.SetMono(func() time.Duration { return time.Duration(clock.Load()) })
+	s := timed(t, store.Admin, func() time.Duration { return time.Duration(clock.Load()) }, hour)
 	last := int64(0)
 	for range 1 + 8 + 64 + 300 { // of 512, which has the next 4096 reserved
 		last = next(t, s)
