@@ -75,6 +75,7 @@ type Issuer struct {
 
 	mu    sync.Mutex
 	stats Stats
+	dice  *rand.Rand // for delays; seeded by the time of New, so that a simulation repeats them
 }
 
 // A chunk is a reserved range, linked to the next one. Chunks are used in the order in which
@@ -100,6 +101,7 @@ type turn struct {
 // New returns an Issuer that works by p. It issues no numbers before Start.
 func New(p Policy) *Issuer {
 	e := &Issuer{Policy: p, kick: make(chan struct{}, 1), done: make(chan struct{})}
+	e.dice = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	e.cur.Store(e.chunk(numberstore.Range{First: 1}, 0, 0))
 	e.turn.Store(&turn{err: p.NotStarted, done: make(chan struct{})})
 	e.stats.Step = p.Step
@@ -333,14 +335,21 @@ func (e *Issuer) try(ctx context.Context, final func(error) bool, attempt func()
 			return e.ended(ctx, cmp.Or(why, err))
 		}
 		why = err
-		wait := min(e.Wait(err), lookTime) // the time may be put right meanwhile
 		select {
-		case <-time.After(cmp.Or(wait, delay/2+rand.N(delay))):
+		case <-time.After(e.pause(err, delay)):
 		case <-e.turn.Load().done: // by Close
 		case <-ctx.Done():
 			return e.ended(ctx, err)
 		}
 	}
+}
+
+// pause returns how long to wait after err: as it says, but not for long, since the time may be
+// put right meanwhile; or about delay.
+func (e *Issuer) pause(err error, delay time.Duration) time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return cmp.Or(min(e.Wait(err), lookTime), delay/2+time.Duration(e.dice.Int64N(int64(delay))))
 }
 
 // ended adds the cause of ctx to err, which is nil if there was no answer.
