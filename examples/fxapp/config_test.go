@@ -45,6 +45,9 @@ func TestExampleFile(t *testing.T) {
 		if len(c.Hosts) == 0 {
 			c.Hosts = nil
 		}
+		if len(c.IDWorker.Segments) == 0 {
+			c.IDWorker.Segments = nil
+		}
 		if len(c.GORMPlugin.Exclude) == 0 {
 			c.GORMPlugin.Exclude = nil
 		}

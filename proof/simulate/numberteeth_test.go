@@ -60,7 +60,7 @@ func TestSequenceTeeth(t *testing.T) {
 			`lost = lost or (onChange and h.run ~= run)`, ``,
 			`lost = not less(above, plus(h.first, h.used))`, ``,
 			`lost = not less(above, h.nfirst)`, ``,
-		), Duplicate, 0},
+		), Duplicate, 67},
 		{"what is given is not noted", Dispenser, lua(t, `elseif count > 0 then redis.call('HSET', key, 'used', str(h.used)) end`, `end`), Duplicate, 0},
 	} {
 		t.Run(tooth.name, func(t *testing.T) {

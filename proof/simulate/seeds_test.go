@@ -51,7 +51,7 @@ var sources = []struct {
 	{"sequence", Sequence, 120},
 	{"sql segments", SQLSegments, 40},
 	{"redis segments", RedisSegments, 60},
-	{"dispenser", Dispenser, 60},
+	{"dispenser", Dispenser, 80},
 	{"past", Past, 40},
 	{"series", Series, 40},
 }

@@ -6,24 +6,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/migrate/takeover"
 	"github.com/snowlease/snowlease/snowflake"
 )
-
-// waitForLock waits until a statement waits for a lock of another, where the server shows it.
-func waitForLock(t *testing.T, e engine, db *gorm.DB) {
-	t.Helper()
-	query := map[string]string{
-		"postgres": "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-		"mysql":    "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND command = 'Query' AND info LIKE 'UPDATE %snowlease%'",
-	}[e.speaks]
-	if query != "" {
-		require.Eventually(t, func() bool { return number(t, db, query) > 0 }, 20*time.Second, 5*time.Millisecond)
-	}
-}
 
 // before waits for a step of a call that must not end before.
 func before(t *testing.T, step <-chan struct{}, end <-chan error) {
