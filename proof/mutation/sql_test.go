@@ -5,8 +5,6 @@ const (
 	operatorSQL = "dbseq/sql/operator.sql"
 	onTheClock  = "TestContractByAClock/lease/"
 	atTheClaim  = "TestClaimChecksAllAgain/"
-
-	byOperators = "TestOperator/by a clock/operator/"
 )
 
 // onSQL are the statements of dbseq on SQLite, by a clock that the tests move, and what
