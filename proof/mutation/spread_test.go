@@ -18,7 +18,7 @@ var onCLI = list{title: "cli", pkg: "cmd/internal/cli", mutants: []mutant{
 	{"segment.go: a text changed in lineOf", "cmd/internal/cli/segment.go", `if day, err := time.Parse("20060102", strconv.FormatInt(given/seriesPeriod, 10)); series && err == nil {`, `if day, err := time.Parse("20060102_", strconv.FormatInt(given/seriesPeriod, 10)); series && err == nil {`, "TestOperations/sqlite"},
 	{"segment.go: a condition negated in segmentResumeCommand", "cmd/internal/cli/segment.go", `}); err != nil {`, `}); !(err != nil) {`, "TestResumeOfABusySeries"},
 	{"store.go: an error dropped in complete", "cmd/internal/cli/store.go", `return errors.New("--namespace is empty: give the namespace of the application's configuration, or its file with --config")`, `return nil`, "TestConfigOfTheApplication"},
-	{"target.go: a condition negated in isHost", "cmd/internal/cli/target/target.go", `if _, err := netip.ParseAddr(host); err != nil && strings.Contains(host, ":") {`, `if _, err := netip.ParseAddr(host); !(err != nil && strings.Contains(host, ":")) {`, "TestModeOfAnotherStore"},
+	{"target.go: a condition negated in isHost", "cmd/internal/cli/target/target.go", `if _, err := netip.ParseAddr(host); err != nil && strings.Contains(host, ":") {`, `if _, err := netip.ParseAddr(host); !(err != nil && strings.Contains(host, ":")) {`, "TestQuestionsNameTheStore"},
 	{"workers.go: a bound moved in readWorkers", "cmd/internal/cli/workers.go", `if state == "free" && !all {`, `if state == "free" || !all {`, "TestOperations/miniredis"},
 }}
 
