@@ -172,7 +172,10 @@ func (c *conn) execOnce(ctx context.Context, name string, a args) (n int64, err 
 		n, err = c.execOn(ctx, on, name, a)
 		return err
 	})
-	return n, err
+	if err != nil {
+		return 0, err // also if the commit failed: the rows are as before then
+	}
+	return n, nil
 }
 
 // execOn runs a change and returns the number of rows affected.

@@ -92,12 +92,13 @@ func (c *conn) noTable(t tables, name string) error {
 // create creates the missing tables. If those that were found are gone, it creates them where another
 // start looks for them.
 func (c *conn) create(ctx context.Context, t tables) error {
-	if c.home.Load().there {
+	if h := c.home.Load(); c.own && h != nil && h.there { // the application may have moved a connection of its pool
 		if ok, err := c.hasTable(ctx, c.main); err != nil {
 			return err
 		} else if !ok {
 			c.home.Store(nil)
 			if err := c.settle(ctx); err != nil {
+				c.home.CompareAndSwap(nil, h)
 				return err
 			}
 			c.use(c.statements.Load().now, c.statements.Load().incarnation)
