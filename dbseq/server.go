@@ -47,6 +47,15 @@ func (c *conn) settle(ctx context.Context) error {
 	if c.home.Load() != nil {
 		return nil
 	}
+	h, err := c.find(ctx)
+	if err == nil {
+		c.home.CompareAndSwap(nil, h)
+	}
+	return err
+}
+
+// find returns the schema that a connection of the pool leads to.
+func (c *conn) find(ctx context.Context) (*home, error) {
 	own := int64(0)
 	if c.own {
 		own = 1
@@ -56,10 +65,7 @@ func (c *conn) settle(ctx context.Context) error {
 	if err == nil && !found.Valid {
 		err = advised{errors.New("no database or schema is selected: name the database in the DSN, as in user:password@tcp(host:3306)/name, or a schema that exists in the search_path")}
 	}
-	if err == nil {
-		c.home.Store(&home{found.String, there > 0})
-	}
-	return err
+	return &home{found.String, there > 0}, err
 }
 
 // compares reports whether another incarnation counts as a loss.

@@ -90,17 +90,21 @@ func (c *conn) noTable(t tables, name string) error {
 }
 
 // create creates the missing tables. If those that were found are gone, it creates them where another
-// start looks for them.
+// start looks for them. A connection of a given pool may lead elsewhere by then, which is refused:
+// the tables there would be those of another namespace.
 func (c *conn) create(ctx context.Context, t tables) error {
-	if h := c.home.Load(); c.own && h != nil && h.there { // the application may have moved a connection of its pool
+	if h := c.home.Load(); h.there {
 		if ok, err := c.hasTable(ctx, c.main); err != nil {
 			return err
 		} else if !ok {
-			c.home.Store(nil)
-			if err := c.settle(ctx); err != nil {
-				c.home.CompareAndSwap(nil, h)
+			now, err := c.find(ctx)
+			if err != nil {
 				return err
 			}
+			if !c.own && now.schema != h.schema {
+				return advised{fmt.Errorf("the tables in schema %q are gone, and the search_path leads to %q now: restart the process", h.schema, now.schema)}
+			}
+			c.home.Store(now)
 			c.use(c.statements.Load().now, c.statements.Load().incarnation)
 		}
 	}
