@@ -4,6 +4,7 @@ package dbseq_test
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"strings"
@@ -85,6 +86,48 @@ func TestTransactionThatFails(t *testing.T) {
 	n.begin, n.before = nil, nil
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	require.EqualValues(t, 2, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'bills'"))
+}
+
+// TestLentByACommitThatFails: on a given pool of MySQL a statement has a transaction of its own. If
+// that is not committed, no worker id is lent by it.
+func TestLentByACommitThatFails(t *testing.T) {
+	t.Parallel()
+	e := engines[1]
+	dsn := e.dsn(t)
+	db := e.db(t, dsn)
+	app, err := db.DB()
+	require.NoError(t, err)
+	n := &counter{driver: app.Driver(), dsn: dsn + "&interpolateParams=true"}
+	pool := sql.OpenDB(n)
+	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	c, err := dbseq.New(pool, e.dialect)
+	require.NoError(t, err)
+	first(t, c, request("orders", 2))
+
+	lending := false
+	n.before = func(_ int64, query string) error {
+		lending = strings.HasPrefix(query, "UPDATE snowlease_slot")
+		return nil
+	}
+	n.begin = func(tx driver.Tx) (driver.Tx, error) { return uncommitted{tx, &lending}, nil }
+	g, err := c.Acquire(t.Context(), request("orders", 2))
+	require.ErrorIs(t, err, errReply)
+	require.Zero(t, g)
+	n.before, n.begin = nil, nil
+	require.EqualValues(t, 1, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE owner <> ''"))
+}
+
+// An uncommitted transaction fails to commit if so.
+type uncommitted struct {
+	driver.Tx
+	so *bool
+}
+
+func (tx uncommitted) Commit() error {
+	if *tx.so {
+		return errors.Join(errReply, tx.Tx.Rollback())
+	}
+	return tx.Tx.Commit()
 }
 
 // A failingTx fails on Commit or Rollback.
