@@ -125,7 +125,7 @@ type uncommitted struct {
 
 func (tx uncommitted) Commit() error {
 	if *tx.so {
-		return errors.Join(errReply, tx.Tx.Rollback())
+		return errors.Join(errReply, tx.Rollback())
 	}
 	return tx.Tx.Commit()
 }
