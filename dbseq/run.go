@@ -130,7 +130,10 @@ func (c *conn) change(ctx context.Context, name string, a args) (n int64, done b
 			return err
 		})
 	})
-	return n, done, err
+	if err != nil {
+		return 0, false, err // also if the commit failed
+	}
+	return n, done, nil
 }
 
 // changeOn runs a conditional change of at most one row and returns the number that it
@@ -173,7 +176,7 @@ func (c *conn) execOnce(ctx context.Context, name string, a args) (n int64, err 
 		return err
 	})
 	if err != nil {
-		return 0, err // also if the commit failed: the rows are as before then
+		return 0, err // also if the commit failed
 	}
 	return n, nil
 }

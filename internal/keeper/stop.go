@@ -33,7 +33,7 @@ func (k *Keeper) Stop(ctx context.Context) error {
 	}
 	if cancel != nil {
 		cancel()
-		<-ended // soon: a Center returns when its context ends
+		<-ended // soon: a Center returns when its context ends, or in mode local when the disk answers
 	}
 	k.began = time.Now()
 	err := k.giveBack(ctx)
