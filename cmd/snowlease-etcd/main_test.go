@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -28,6 +27,17 @@ func call(t *testing.T, stdin string, args ...string) (code int, stdout, stderr 
 	return code, out.String(), errs.String()
 }
 
+// exits runs the words of a line, and more arguments, and requires an exit code, and texts in
+// what it prints.
+func exits(t *testing.T, code int, line string, more []string, texts ...string) {
+	t.Helper()
+	got, out, errs := call(t, "yes\n", append(strings.Fields(line), more...)...)
+	require.Equal(t, code, got, line+out+errs)
+	for _, text := range texts {
+		require.Contains(t, out+errs, text, line)
+	}
+}
+
 // storeOf is the text of --store.
 func storeOf(urls ...string) string {
 	return "--store=etcd://" + strings.ReplaceAll(strings.Join(urls, ","), "http://", "")
@@ -47,63 +57,28 @@ func request() lease.Request {
 	return req
 }
 
-func TestVersion(t *testing.T) {
-	t.Parallel()
-	code, out, _ := call(t, "", "--version")
-	require.Zero(t, code)
-	require.Regexp(t, `^snowlease-etcd \S+.* go1\.`, out)
-}
-
 // The commands are those of snowlease, with the same flags, output and exit codes.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	url := testserver.NewEtcd(t, 1).Nodes[0].DSN()
-	do := func(stdin string, args ...string) (int, string, string) {
-		return call(t, stdin, append(args, storeOf(url)+"/team/ids", "--namespace=orders")...)
-	}
-	code, _, errs := do("", "workers")
-	require.Equal(t, 1, code)
-	require.Contains(t, errs, "snowlease-etcd: ")
-	require.Contains(t, errs, "nothing is on record")
-	code, out, errs := do("", "init", "--yes")
-	require.Zero(t, code, errs)
-	require.Contains(t, out, `created namespace "orders" at etcd at 127.0.0.1:`)
-	code, _, _ = do("", "init", "--yes")
-	require.Equal(t, 3, code)
+	on := []string{storeOf(url) + "/team/ids", "--namespace=orders"}
+	exits(t, 1, "workers", on, "snowlease-etcd: ", "nothing is on record")
+	exits(t, 0, "init --yes", on, `created namespace "orders" at etcd at 127.0.0.1:`)
+	exits(t, 3, "init --yes", on)
 
 	c, err := etcdseq.New(dial(t, url), etcdseq.WithPrefix("team/ids/"))
 	require.NoError(t, err)
 	g, err := c.Acquire(t.Context(), request())
 	require.NoError(t, err)
-	_, out, _ = do("", "workers")
-	require.Contains(t, out, "1 of 32 worker ids are lent")
-	require.Contains(t, out, "app@host:1")
-	_, out, _ = do("", "workers", "--json")
-	require.True(t, json.Valid([]byte(out)))
+	exits(t, 0, "workers", on, "1 of 32 worker ids are lent", "app@host:1")
+	exits(t, 0, "quarantine --yes --reason=restored", on, "lends only above")
+	exits(t, 3, fmt.Sprint("release --yes --token=1 --worker=", g.Worker), on, `see "snowlease-etcd workers"`)
+	exits(t, 0, fmt.Sprintf("release --worker=%d --token=%d", g.Worker, g.Token), on, "Take worker", "it can be lent again after")
+	exits(t, 0, "retire --yes --reason=moved", on, "retired: moved")
 
-	code, out, errs = do("", "quarantine", "--yes", "--reason=restored")
-	require.Zero(t, code, errs)
-	require.Contains(t, out, "lends only above")
-	worker := fmt.Sprint("--worker=", g.Worker)
-	code, _, errs = do("", "release", "--yes", worker, "--token=1")
-	require.Equal(t, 3, code)
-	require.Contains(t, errs, `see "snowlease-etcd workers"`)
-	code, _, _ = do("no\n", "release", worker, fmt.Sprint("--token=", g.Token))
-	require.Equal(t, 3, code)
-	code, out, _ = do("yes\n", "release", worker, fmt.Sprint("--token=", g.Token))
-	require.Zero(t, code)
-	require.Contains(t, out, "it can be lent again after")
-	code, out, _ = do("", "retire", "--yes", "--reason=moved to orders-2")
-	require.Zero(t, code)
-	require.Contains(t, out, "retired: moved to orders-2")
-
-	_, out, _ = call(t, "", "release", "--help")
-	require.Contains(t, out, "  snowlease-etcd release --namespace orders")
-	require.Contains(t, out, "ETCDCTL_ENDPOINTS")
-	require.NotContains(t, out, "redis")
-	code, _, errs = call(t, "", "segment", "create")
-	require.Equal(t, 2, code)
-	require.Contains(t, errs, `unknown command "segment"`)
+	exits(t, 0, "release --help", nil, "  snowlease-etcd release --namespace orders", "ETCDCTL_ENDPOINTS")
+	exits(t, 0, "--version", nil, "snowlease-etcd ")
+	exits(t, 2, "segment create", nil, `unknown command "segment"`)
 }
 
 func TestParse(t *testing.T) {

@@ -45,29 +45,3 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
-
-// FuzzLayoutFlags checks that accepted flags give a valid layout that its fingerprint restores.
-func FuzzLayoutFlags(f *testing.F) {
-	f.Add("default", "", "", int64(0))
-	f.Add("twitter", "2020-01-01T00:00:00+08:00", "41/5/0/17", int64(time.Millisecond))
-	f.Add("JSSafe", "1577808000000", "39/8/4/12", int64(10*time.Millisecond))
-	f.Add("none", "0", "0/5/0/17", int64(-1))
-	f.Add("wide", "9223372036854775807", "255/255/255/255", int64(time.Hour))
-	f.Add("", "9999-12-31T23:59:59Z", "1/2/3", int64(1))
-	f.Add("", "x", "+1/1/0/1", int64(1))
-	f.Fuzz(func(t *testing.T, preset, epoch, bits string, unit int64) {
-		flags := layoutFlags{preset: preset, epoch: epoch, bits: bits, unit: time.Duration(unit)}
-		l, err := flags.layout()
-		if err != nil {
-			return
-		}
-		require.NoError(t, l.Validate())
-		parts := strings.FieldsFunc(l.String(), func(r rune) bool { return r == ' ' || r == '=' })
-		require.Len(t, parts, 6)
-		d, err := time.ParseDuration(parts[3])
-		require.NoError(t, err)
-		again, err := (&layoutFlags{epoch: parts[1], unit: d, bits: parts[5]}).layout()
-		require.NoError(t, err)
-		require.Equal(t, l.WithDefaults(), again)
-	})
-}

@@ -1,124 +1,88 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
 // A file in the working folder is not read, and a file that is named is read for all that it says
 // of the namespace, but not for the store.
 func TestConfigOfTheApplication(t *testing.T) {
 	t.Chdir(t.TempDir())
-	text := "app:\n  ids: {namespace: bills, preset: wide, store: {table_prefix: bills_}}\n  db: {dsn: elsewhere.db}\n"
+	text := "app:\n  ids: {namespace: bills, preset: wide, lease: {ttl: 1m}, store: {table_prefix: bills_}, segments: [{name: members}]}\n  db: {dsn: elsewhere.db}\n"
 	for _, name := range []string{"config.yaml", "app.yaml"} {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	refused := func(want string, args ...string) {
-		t.Helper()
-		code, out, errs := call(t, "", args...)
-		require.Equal(t, exitUsage, code, out)
-		require.Contains(t, errs, want)
-	}
-	app := func(args ...string) []string { return append(args, "--config=app.yaml", "--key=app.ids") }
-	refused("--store is empty", app("init")...)
-	refused("--store is empty", "workers", "--namespace=bills")
+	none, app := in(t), in(t, "--config=app.yaml", "--key=app.ids")
+	app.exits(exitUsage, "init", "--store is empty")
+	none.exits(exitUsage, "workers --namespace=bills", "--store is empty")
 	t.Setenv(envStore, "sqlite:app.db")
-	refused("--namespace is empty", "init")
-	refused("app.yaml: there is nothing at the key idworker", "init", "--config=app.yaml")
-	refused("--config and --namespace are both given", app("init", "--namespace=bills")...)
-	refused("--config and --quarantine are both given", app("workers", "--quarantine=never")...)
-	refused("--config and --preset are both given", app("doctor", "--preset=wide")...)
-	code, out, errs := call(t, "", app("init", "--yes")...)
-	require.Zero(t, code, errs)
-	require.Contains(t, out, `created namespace "bills" at sqlite app.db, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12}`)
-	require.Contains(t, out, "(by app.yaml)\n")
-	for _, verb := range []string{"workers", "quarantine", "doctor", "retire"} {
-		args := app(verb)
-		if verb == "quarantine" || verb == "retire" {
-			args = append(args, "--yes")
-		}
-		code, out, errs = call(t, "", args...)
-		require.Zero(t, code, errs)
-		require.Contains(t, out, map[bool]string{true: "app.yaml", false: "bills"}[verb == "doctor"])
+	none.exits(exitUsage, "init", "--namespace is empty")
+	none.exits(exitUsage, "init --config=app.yaml", "app.yaml: there is nothing at the key idworker")
+	app.exits(exitUsage, "init --namespace=bills", "--config and --namespace are both given")
+	app.exits(exitUsage, "workers --quarantine=never", "--config and --quarantine are both given")
+	app.exits(exitUsage, "doctor --preset=wide", "--config and --preset are both given")
+	app.ok("init --yes", `created namespace "bills" at sqlite app.db, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s ttl=1m0s (by app.yaml)`)
+	app.ok("workers", "bills")
+	app.ok("quarantine --yes", "bills")
+	app.ok("doctor", "app.yaml")
+	app.ok("segment create --name=members --start=501", "tables bills_*: created 501")
+	app.ok("retire --yes", "bills")
+	for line, want := range map[string]string{"workers --namespace=bills": "nothing is on record", "segment resume --yes --name=members --above=1": "the name is not in the store"} {
+		none.exits(exitFailed, line, want) // without the prefix of the file
 	}
-	_, _, errs = call(t, "", "workers", "--namespace=bills") // without the prefix of the file
-	require.Contains(t, errs, "nothing is on record")
 	require.NoFileExists(t, "elsewhere.db")
 }
 
-// Modes local and redis-sequence lend no worker ids, so init refuses them, and the doctor
-// judges the server alone.
-func TestModesWithoutWorkerIDs(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for mode, noted := range map[string]string{
-		"local":          "app.yaml has mode: local, which lends no worker ids",
-		"redis-sequence": "app.yaml has mode: redis-sequence, which lends no worker ids",
-	} {
-		text := "idworker: {namespace: a, mode: " + mode + "}\n"
-		require.NoError(t, os.WriteFile("app.yaml", []byte(text), 0o600))
-		code, out, errs := call(t, "", "init", "--config=app.yaml", "--store=sqlite:app.db")
-		require.Equal(t, exitUsage, code, out)
-		require.Contains(t, errs, "app.yaml has mode: "+mode+", which lends no worker ids: there is no namespace to create")
-		require.NoFileExists(t, "app.db")
-		_, all := examine(t, sqliteURL(t), "--config=app.yaml", "--replicas=100")
-		requireFinding(t, all, lease.LevelNote, "mode", noted)
-		for _, f := range all {
-			require.NotContains(t, []string{"namespace", "pool", "workers", "times"}, f.Check)
-		}
-	}
-}
-
-// The doctor judges the worker ids that the configuration may borrow.
-func TestDoctorOnARangeOfWorkerIDs(t *testing.T) {
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("app.yaml", []byte("idworker: {namespace: a, workers: 4-7}\n"), 0o600))
-	code, _, errs := call(t, "", "init", "--yes", "--config=app.yaml", "--store=sqlite:app.db")
-	require.Zero(t, code, errs)
-	look := func(replicas string) []lease.Finding {
-		_, all := examine(t, "sqlite:app.db", "--config=app.yaml", "--replicas="+replicas)
-		return all
-	}
-	requireFinding(t, look("2"), lease.LevelOK, "pool", "2 replicas; 4 worker ids, sufficient for 2")
-	requireFinding(t, look("3"), lease.LevelFault, "pool", "3 replicas; 4 worker ids, sufficient for 2")
-	requireFinding(t, look("5"), lease.LevelFault, "pool", "5 replicas; 4 worker ids")
-	all := look("2")
-	requireFinding(t, all, lease.LevelOK, "workers", "4 of 4 are free")
-	sqlDo(t, "sqlite", "app.db", "UPDATE snowlease_slot SET owner = 'o', expires_ms = 1000 * (unixepoch() + 20) WHERE slot BETWEEN 3 AND 7")
-	requireFinding(t, look("2"), lease.LevelNote, "workers", "0 of 4 are free")
-	const left = "UPDATE snowlease_slot SET owner = '', holder = '%s', expires_ms = 0, hwm_ms = 1000 * (unixepoch() + 20)"
-	sqlDo(t, "sqlite", "app.db", fmt.Sprintf(left, "web-1"))
-	requireFinding(t, look("2"), lease.LevelNote, "workers", "0 of 4 are free")
-	sqlDo(t, "sqlite", "app.db", fmt.Sprintf(left, "")) // as in a new namespace
-	requireFinding(t, look("2"), lease.LevelOK, "workers", "4 of 4 are free")
-}
-
-// Whoever answers a question sees which store it is about, and what named that.
+// Whoever answers a question sees which store it is about, and what named that. No help shows it.
 func TestQuestionsNameTheStore(t *testing.T) {
-	t.Chdir(t.TempDir())
 	srv := miniredis.RunT(t)
 	srv.RequireAuth("s3cret")
-	require.NoError(t, os.WriteFile("app.yaml", []byte("idworker: {namespace: orders, store: {quarantine: never}}\n"), 0o600))
-	asks := func(from string, args ...string) {
+	asks := func(from, line string) {
 		t.Helper()
-		code, _, errs := call(t, "", args...)
-		require.Equal(t, exitNo, code, errs)
-		require.Contains(t, errs, "Store: redis "+srv.Addr()+" db 0 (by "+from+")\n")
-		require.Contains(t, errs, " Type yes to continue: ")
-		require.NotContains(t, errs, "s3cret")
+		printed := in(t).exits(exitNo, line, "Store: redis "+srv.Addr()+" db 0 (by "+from+")\n", " Type yes to continue: ")
+		require.NotContains(t, printed, "s3cret")
 	}
-	store := "redis://:s3cret@" + srv.Addr()
-	asks("--store", "init", "--config=app.yaml", "--store="+store)
-	require.Zero(t, first(call(t, "yes\n", "init", "--config=app.yaml", "--store="+store)))
-	c := openCenter(t, store, "never")
-	g := lend(t, c, "orders")
-	asks("--store", "retire", "--namespace=orders", "--store="+store)
-	t.Setenv(envStore, store)
-	asks(envStore, "quarantine", "--config=app.yaml")
-	asks(envStore, "release", "--namespace=orders", fmt.Sprint("--worker=", g.Worker), fmt.Sprint("--token=", g.Token), "--quarantine=never")
+	config := " --config=" + writeFile(t, "idworker: {namespace: orders, store: {quarantine: never}}\n")
+	s := newScene(t, "redis://:s3cret@"+srv.Addr())
+	asks("--store", "init --store="+s.store.store+config)
+	t.Setenv(envStore, s.store.store)
+	in(t).ok("yes | init" + config)
+	require.NotContains(t, in(t).ok("init --help"), "s3cret")
+	s.store.quarantine = "never"
+	g := s.lend(s.center())
+	asks(envStore, "retire --namespace=orders")
+	asks(envStore, "quarantine"+config)
+	asks(envStore, fmt.Sprintf("release --quarantine=never --namespace=orders --worker=%d --token=%d", g.Worker, g.Token))
+}
+
+// A sequence that is above --above by the time of the answer stays there.
+func TestResumeOfABusySeries(t *testing.T) {
+	t.Parallel()
+	url := sqliteURL(t)
+	store, err := dbseq.OpenSegments("sqlite", strings.TrimPrefix(url, "sqlite:"))
+	require.NoError(t, err)
+	defer store.Close()
+	const period int64 = 202611010000000000
+	take := func(n int64) {
+		_, err := store.Reserve(t.Context(), numberstore.Request{Name: "bills.acme", N: n, Start: period + 1, Above: period, Max: period + 9_999_999_999, Create: true})
+		require.NoError(t, err)
+	}
+	take(40)
+	var out, errs bytes.Buffer
+	stdin := &before{strings.NewReader("yes\n"), func() { take(5) }} // while somebody thinks
+	code := run(t.Context(), []string{"segment", "resume", "--store=" + url, "--name=bills.acme", "--period=2026-11-01", "--above=42"}, stdin, &out, &errs)
+	require.Zero(t, code, errs.String())
+	given, err := store.Given(t.Context(), "bills.acme")
+	require.NoError(t, err)
+	require.EqualValues(t, period+45, given)
 }

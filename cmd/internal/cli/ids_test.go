@@ -12,19 +12,6 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-func TestEncode(t *testing.T) {
-	t.Parallel()
-	code, out, errs := call(t, "", "encode", "--preset=discord", "--time=2016-04-30T11:18:25.796Z", "--worker=32", "--sequence=7")
-	require.Zero(t, code, errs)
-	require.Equal(t, "175928847299117063\n", out)
-	_, out, _ = call(t, "", "encode", "--preset=discord", "--time=1462015105796", "--worker=32", "--sequence=7", "--base=58")
-	require.Equal(t, "QgmVVkniES\n", out)
-
-	code, _, errs = call(t, "", "encode", "--worker=32")
-	require.Equal(t, exitFailed, code)
-	require.Contains(t, errs, "worker 32 is not 0 to 31")
-}
-
 // decode, encode and layout take the layout of the application's configuration.
 func TestLayoutOfTheConfiguration(t *testing.T) {
 	t.Parallel()
@@ -39,39 +26,28 @@ bad: {namespace: notes, preset: uuid}
 		{"own.ids", "1369734562062337", "2019-05-08T10:42:50.168Z        1         2           1"},
 		{"none", "912050440815641783", "2026-11-21T10:42:50.168Z        7         0        1207"},
 	} {
-		args := []string{"--config=" + file, "--key=" + c.key}
-		code, out, errs := call(t, "", append([]string{"decode", c.id}, args...)...)
-		require.Zero(t, code, errs)
-		require.Contains(t, out, c.want)
-		_, out, _ = call(t, "", append([]string{"decode", "--json", c.id}, args...)...)
+		s := in(t, "--config="+file, "--key="+c.key)
+		s.ok("decode "+c.id, c.want)
 		var p struct {
 			Time                       string
 			Worker, Business, Sequence int64
 		}
-		require.NoError(t, json.Unmarshal([]byte(out), &p))
-		_, out, _ = call(t, "", append([]string{"encode", "--time=" + p.Time, fmt.Sprint("--worker=", p.Worker), fmt.Sprint("--business=", p.Business), fmt.Sprint("--sequence=", p.Sequence)}, args...)...)
-		require.Equal(t, c.id+"\n", out)
+		require.NoError(t, json.Unmarshal([]byte(s.ok("decode --json "+c.id)), &p))
+		require.Equal(t, c.id+"\n", s.ok(fmt.Sprintf("encode --time=%s --worker=%d --business=%d --sequence=%d", p.Time, p.Worker, p.Business, p.Sequence)))
 	}
-	_, out, _ := call(t, "", "layout", "--config="+file)
-	require.Contains(t, out, "epoch=1420070400000 unit=1ms bits=41/10/0/12")
-	code, _, errs := call(t, "", "decode", "1", "--config="+file, "--key=bad")
-	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, `config.yaml:5: preset: snowflake: layout preset "uuid" is unknown`)
-	_, _, errs = call(t, "", "decode", "1", "--config="+file, "--key=missing")
-	require.Contains(t, errs, file+": there is nothing at the key missing")
+	s := in(t, "--config="+file)
+	s.ok("layout", "epoch=1420070400000 unit=1ms bits=41/10/0/12")
+	s.exits(exitUsage, "decode 1 --key=bad", `config.yaml:5: preset: snowflake: layout preset "uuid" is unknown`)
+	s.exits(exitUsage, "decode 1 --key=missing", file+": there is nothing at the key missing")
+	in(t).exits(exitFailed, "encode --worker=32", "worker 32 is not 0 to 31")
 }
 
 func TestLayoutIsExplained(t *testing.T) {
 	t.Parallel()
-	code, out, errs := call(t, "", "layout", "--preset=twitter")
-	require.Zero(t, code, errs)
-	for _, want := range []string{"epoch=1288834974657 unit=1ms bits=41/10/0/12", "1024, sufficient for 512 replicas", "4096 a tick, 4096000 a second", "no: send ids to JavaScript as strings", "2080-07-10T17:30:30Z"} {
-		require.Contains(t, out, want)
-	}
-	_, out, _ = call(t, "", "layout", "--preset=jssafe")
-	require.Regexp(t, `safe for JavaScript +yes`, out)
-	_, out, _ = call(t, "", "layout", "--bits=30/5/0/17")
-	require.Contains(t, out, "FAULT")
+	in(t).ok("layout --preset=twitter", "epoch=1288834974657 unit=1ms bits=41/10/0/12", "1024, sufficient for 512 replicas",
+		"4096 a tick, 4096000 a second", "no: send ids to JavaScript as strings", "2080-07-10T17:30:30Z")
+	require.Regexp(t, `safe for JavaScript +yes`, in(t).ok("layout --preset=jssafe"))
+	in(t).ok("layout --bits=30/5/0/17", "FAULT")
 }
 
 func TestParseLayout(t *testing.T) {

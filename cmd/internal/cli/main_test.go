@@ -9,19 +9,20 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/snowlease/snowlease/internal/test/limit"
 
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/sqlredis"
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
+	"github.com/snowlease/snowlease/internal/test/limit"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
@@ -38,12 +39,53 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return Run(ctx, sqlredis.Program, args, stdin, stdout, stderr)
 }
 
-// call runs the program and returns its exit code and what it printed.
+// call runs the command and returns its exit code and what it printed.
 func call(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(stdin), &out, &errs)
 	return code, out.String(), errs.String()
+}
+
+// A shell runs commands, with more arguments after those of each.
+type shell struct {
+	*testing.T
+	more []string
+}
+
+func in(t *testing.T, more ...string) shell { return shell{t, more} }
+
+// with returns a shell with even more arguments.
+func (s shell) with(more ...string) shell { return shell{s.T, append(slices.Clip(s.more), more...)} }
+
+// wordOf finds the words of a line. Blanks in quotes end none.
+var wordOf = regexp.MustCompile(`(?:'[^']*'|\S)+`)
+
+// exits runs a line, such as "init --yes", and requires its exit code, and texts in what it
+// prints. Before a bar stands what is typed: "yes | retire". It returns all that is printed.
+func (s shell) exits(code int, line string, texts ...string) (printed string) {
+	s.Helper()
+	typed, command, ok := strings.Cut(line, " | ")
+	if typed += "\n"; !ok {
+		typed, command = "", line
+	}
+	var args []string
+	for _, word := range wordOf.FindAllString(command, -1) {
+		args = append(args, strings.ReplaceAll(word, "'", ""))
+	}
+	got, out, errs := call(s.T, typed, append(args, s.more...)...)
+	require.Equal(s, code, got, "%s: %s%s", line, out, errs)
+	require.Equal(s, code != 0, strings.Contains(errs, "snowlease: "), "%s: %s", line, errs)
+	for _, text := range texts {
+		require.Contains(s, out+errs, text, line)
+	}
+	return out + errs
+}
+
+// ok requires that a line succeeds.
+func (s shell) ok(line string, texts ...string) (printed string) {
+	s.Helper()
+	return s.exits(0, line, texts...)
 }
 
 const envMain = "SNOWLEASE_TEST_MAIN"
@@ -77,8 +119,8 @@ func TestSignals(t *testing.T) {
 		t.Skip("Windows cannot send signals")
 	}
 	store := sqliteURL(t)
-	initialize(t, store)
-	start := func(args ...string) (cmd *exec.Cmd, errs *bufio.Reader) {
+	in(t, "--store="+store).ok("init --yes --namespace=orders")
+	start := func(until byte, args ...string) (cmd *exec.Cmd, errs *bufio.Reader) {
 		cmd = exec.CommandContext(limit.Context(t), os.Args[0], args...)
 		cmd.Env = append(os.Environ(), envMain+"=1")
 		_, err := cmd.StdinPipe() // stays open
@@ -86,12 +128,13 @@ func TestSignals(t *testing.T) {
 		stderr, err := cmd.StderrPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
-		return cmd, bufio.NewReader(stderr)
+		errs = bufio.NewReader(stderr)
+		_, err = errs.ReadString(until)
+		require.NoError(t, err)
+		return cmd, errs
 	}
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		cmd, errs := start("retire", "--namespace=orders", "--store="+store)
-		_, err := errs.ReadString('?')
-		require.NoError(t, err)
+		cmd, errs := start('?', "retire", "--namespace=orders", "--store="+store)
 		require.NoError(t, cmd.Process.Signal(sig))
 		said, err := io.ReadAll(errs)
 		require.NoError(t, err)
@@ -100,19 +143,17 @@ func TestSignals(t *testing.T) {
 		require.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
 	}
 
-	cmd, errs := start("workers", "--namespace=orders", "--store=stuck")
-	_, err := errs.ReadString('\n')
-	require.NoError(t, err)
+	cmd, errs := start('\n', "workers", "--namespace=orders", "--store=stuck")
 	ended := make(chan error, 1)
 	go func() {
 		_, _ = io.Copy(io.Discard, errs)
 		ended <- cmd.Wait()
 	}()
-	require.Eventually(t, func() bool {
-		_ = cmd.Process.Signal(os.Interrupt)
+	require.Eventually(t, func() bool { // not SIGINT, which a process in the background may ignore
+		_ = cmd.Process.Signal(syscall.SIGTERM)
 		return len(ended) > 0
 	}, 20*time.Second, 50*time.Millisecond)
-	require.ErrorContains(t, <-ended, "signal: interrupt")
+	require.ErrorContains(t, <-ended, "signal: terminated")
 }
 
 // All that reads the standard input ends with the context.
@@ -121,94 +162,65 @@ func TestInterruptedInput(t *testing.T) {
 	for _, args := range [][]string{{"decode", "-"}, {"inspect", "-"}, {"config", "check", "-"}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		in, typed := io.Pipe()
-		reading := reads{in, cancel}
 		var out, errs bytes.Buffer
-		require.Equal(t, exitFailed, run(ctx, args, reading, &out, &errs))
+		require.Equal(t, exitFailed, run(ctx, args, &before{in, cancel}, &out, &errs))
 		require.Contains(t, errs.String(), "interrupted\n")
 		require.NoError(t, typed.Close())
 	}
 }
 
-// reads calls begins before each Read.
-type reads struct {
+// before is an input that calls do before it is read for the first time.
+type before struct {
 	io.Reader
-	begins func()
+	do func()
 }
 
-func (r reads) Read(p []byte) (int, error) {
-	r.begins()
-	return r.Reader.Read(p)
+func (b *before) Read(p []byte) (int, error) {
+	if b.do != nil {
+		b.do()
+		b.do = nil
+	}
+	return b.Reader.Read(p)
 }
 
+// decode, encode and publicid print all ids that they are given.
 func TestDecode(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name  string
-		args  []string
-		stdin string
-		want  string
-	}{
-		{"discord", []string{"175928847299117063", "--preset", "discord"}, "", `
-ID                   TIME                       WORKER  BUSINESS    SEQUENCE
-175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
-`},
-		{"own layout", []string{"--epoch=2019-05-05T00:00:00+08:00", "--bits=41/5/5/12", "1369734562062337"}, "", `
-ID                   TIME                       WORKER  BUSINESS    SEQUENCE
-1369734562062337     2019-05-08T10:42:50.168Z        1         2           1
-`},
-		{"epoch in ms, unit", []string{"--epoch=1577808000000", "--unit=10ms", "--bits=39/8/0/16", "33554433"}, "", `
-ID                   TIME                       WORKER  BUSINESS    SEQUENCE
-33554433             2019-12-31T16:00:00.020Z        0         0           1
-`},
-		{"base and input", []string{"--base=58", "-", "QgmVVkniES", "--preset=discord"}, "\n QgmVVkniES\r\n\n21\n", `
-ID                   TIME                       WORKER  BUSINESS    SEQUENCE
-175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
-58                   2015-01-01T00:00:00.000Z        0         0          58
-175928847299117063   2016-04-30T11:18:25.796Z       32         0           7
-`},
-		{"json", []string{"--json", "175928847299117063", "1", "--preset=discord"}, "", `
-{"id":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":32,"business":0,"sequence":7}
-{"id":"1","time":"2015-01-01T00:00:00.000Z","worker":0,"business":0,"sequence":1}
-`},
-		{"no layout", []string{"912050440815641783"}, "", `
-ID                   TIME                       WORKER  BUSINESS    SEQUENCE
-912050440815641783   2026-11-21T10:42:50.168Z        7         0        1207
-In the default layout, epoch=1577808000000 unit=1ms bits=41/5/0/17; for another, give --preset or --config.
-`},
-		{"named default", []string{"912050440815641783", "--preset=default"}, "", `
-ID                   TIME                       WORKER  BUSINESS    SEQUENCE
-912050440815641783   2026-11-21T10:42:50.168Z        7         0        1207
-`},
-		{"json, no layout", []string{"--json", "1"}, "", `
-{"id":"1","time":"2019-12-31T16:00:00.000Z","worker":0,"business":0,"sequence":1}
-`},
-		{"no input", []string{"-"}, "", "\n"},
+	const (
+		head      = "ID                   TIME                       WORKER  BUSINESS    SEQUENCE\n"
+		discord   = "175928847299117063   2016-04-30T11:18:25.796Z       32         0           7\n"
+		byDefault = "912050440815641783   2026-11-21T10:42:50.168Z        7         0        1207\n"
+	)
+	for line, want := range map[string]string{
+		"decode 175928847299117063 --preset=discord":                                 head + discord,
+		"decode --epoch=2019-05-05T00:00:00+08:00 --bits=41/5/5/12 1369734562062337": head + "1369734562062337     2019-05-08T10:42:50.168Z        1         2           1\n",
+		"decode --epoch=1577808000000 --unit=10ms --bits=39/8/0/16 33554433":         head + "33554433             2019-12-31T16:00:00.020Z        0         0           1\n",
+		"\n QgmVVkniES\r\n\n21 | decode --base=58 - QgmVVkniES --preset=discord":     head + discord + "58                   2015-01-01T00:00:00.000Z        0         0          58\n" + discord,
+		"decode 912050440815641783":                                                  head + byDefault + "In the default layout, epoch=1577808000000 unit=1ms bits=41/5/0/17; for another, give --preset or --config.\n",
+		"decode 912050440815641783 --preset=default":                                 head + byDefault,
+		"decode -":        "",
+		"decode --json 1": `{"id":"1","time":"2019-12-31T16:00:00.000Z","worker":0,"business":0,"sequence":1}` + "\n",
+		"decode --json 175928847299117063 --preset=discord":                                `{"id":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":32,"business":0,"sequence":7}` + "\n",
+		"encode --preset=discord --time=2016-04-30T11:18:25.796Z --worker=32 --sequence=7": "175928847299117063\n",
+		"encode --preset=discord --time=1462015105796 --worker=32 --sequence=7 --base=58":  "QgmVVkniES\n",
+		"cus_0saa6m2dr40006\n 31 | publicid --prefix=cus 912338055136935936 -":             "cus_0saa6m2dr40006\n912338055136935936\ncus_000000000000zv\n",
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			code, out, errs := call(t, c.stdin, append([]string{"decode"}, c.args...)...)
-			require.Zero(t, code, errs)
-			require.Equal(t, strings.TrimPrefix(c.want, "\n"), out)
-			require.Empty(t, errs)
-		})
+		require.Equal(t, want, in(t).ok(line), line)
 	}
 }
 
-func TestDecodeNamesWhatIsBad(t *testing.T) {
+// What cannot be decoded or translated is named by its argument or line.
+func TestBadIDsAreNamed(t *testing.T) {
 	t.Parallel()
-	code, out, errs := call(t, "12x\n1\n\n-3\n0\n", "decode", "7", "seven", "-")
-	require.Equal(t, exitFailed, code)
-	require.Equal(t, 4, strings.Count(out, "\n"), "the header, 7, 1 and the layout")
-	for _, want := range []string{
+	printed := in(t).exits(exitFailed, "12x\n1\n\n-3\n0 | decode 7 seven -",
 		`argument 2: snowflake: parse id "seven" in base 10`, `line 1: snowflake: parse id "12x"`,
-		`line 4: snowflake: parse id "-3" in base 10: an id is not negative`, "line 5: snowflake: decode 0",
-		"snowlease: 4 of 6 ids could not be decoded",
-	} {
-		require.Contains(t, errs, want)
-	}
-	code, _, errs = call(t, strings.Repeat("9", 1<<17), "decode", "-")
-	require.Equal(t, exitFailed, code)
-	require.Contains(t, errs, "read line 1: bufio.Scanner: token too long")
+		`line 4: snowflake: parse id "-3" in base 10: an id is not negative`, "line 5: snowflake: decode 0", "snowlease: 4 of 6 ids could not be decoded")
+	require.Equal(t, 9, strings.Count(printed, "\n"), "the header, 7, 1, the layout and the errors")
+	in(t).exits(exitFailed, strings.Repeat("9", 1<<17)+" | decode -", "read line 1: bufio.Scanner: token too long")
+	in(t).exits(exitFailed, "cus_0saa6m2dr40007\n5 | publicid --prefix=cus x 0 9223372036854775808 "+sealedText+" -", "cus_0000000000005a\n",
+		`argument 1: publicid: "x" is not an id of kind cus: it does not begin with "cus_"`, "argument 2: publicid: an id is positive, not 0",
+		`argument 3: snowflake: parse id "9223372036854775808" in base 10: it is above 2^63-1`, "argument 4: ", "line 1: ", "its check character does not fit",
+		"snowlease: 5 of 6 could not be translated")
 }
 
 type brokenWriter struct{}
@@ -218,105 +230,92 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("disk is f
 func TestDecodeReportsLostOutput(t *testing.T) {
 	t.Parallel()
 	var errs bytes.Buffer
-	code := run(t.Context(), []string{"decode", "7"}, strings.NewReader(""), brokenWriter{}, &errs)
-	require.Equal(t, exitFailed, code)
+	require.Equal(t, exitFailed, run(t.Context(), []string{"decode", "7"}, strings.NewReader(""), brokenWriter{}, &errs))
 	require.Contains(t, errs.String(), "disk is full")
 }
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	store := "--store=redis://127.0.0.1:1"
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"count"}, `unknown command "count"`},
-		{[]string{"decode"}, "requires at least 1 arg"},
-		{[]string{"decode", "-5"}, "unknown shorthand flag: '5' in -5"},
-		{[]string{"decode", "-store=redis://:word@h"}, "unknown shorthand flag: 's': flags of more than one letter begin with two dashes"},
-		{[]string{"workers", "--=redis://:word@h"}, "bad flag syntax: write --name=value"},
-		{[]string{"decode", "1", "--preset=uuid"}, `layout preset "uuid" is unknown: choose default`},
-		{[]string{"decode", "1", "--base=16"}, "--base: snowflake: base 16 is unknown: choose 10, 36, 58 or 62"},
-		{[]string{"decode", "1", "--bits=41/5/17"}, `--bits "41/5/17" is not time/worker/business/sequence`},
-		{[]string{"decode", "1", "--bits=41/5/0/17/1"}, "is not time/worker/business/sequence"},
-		{[]string{"decode", "1", "--bits=41/5/0/x"}, "is not time/worker/business/sequence"},
-		{[]string{"decode", "1", "--bits=41/0/0/17"}, "only the business field may have no bits"},
-		{[]string{"decode", "1", "--bits=42/10/0/12"}, "bits are 64: an id has 63"},
-		{[]string{"decode", "1", "--epoch=yesterday"}, `--epoch "yesterday" is neither`},
-		{[]string{"decode", "1", "--epoch=0"}, `--epoch "0" is not after 1970`},
-		{[]string{"decode", "1", "--unit=1us"}, "time unit 1µs"},
-		{[]string{"publicid", "5"}, `required flag(s) "prefix" not set`},
-		{[]string{"encode", "7"}, "snowlease encode takes no arguments"},
-		{[]string{"encode", "--time=now"}, `--time "now" is neither`},
-		{[]string{"encode", "--base=2"}, "base 2 is unknown"},
-		{[]string{"init"}, "--store is empty"},
-		{[]string{"init", store}, "--namespace is empty"},
-		{[]string{"init", "--namespace=a b", store}, `namespace "a b"`},
-		{[]string{"init", "--namespace=a", store, "--ttl=1m", "--max-ttl=30s"}, "lease.max_ttl 30s is not from lease.ttl (1m0s)"},
-		{[]string{"init", "--namespace=a", store, "--skew=20s"}, "skew 20s"},
-		{[]string{"init", "--namespace=a", store, "--bits=30/5/0/17"}, "less than a year from"},
-		{[]string{"init", "--namespace=a", store, "--quarantine=often"}, `quarantine "often" is unknown`},
-		{[]string{"init", "--namespace=a", store, "--config=no.yaml", "--ttl=1s"}, "leave one of them out"},
-		{[]string{"init", "--config=no.yaml"}, "no.yaml"},
-		{[]string{"init", "extra"}, "snowlease init takes no arguments: use flags"},
-		{[]string{"workers", store}, "--namespace is empty"},
-		{[]string{"workers", store, "--namespace=a", "--quarantine=x"}, `--quarantine "x" is unknown`},
-		{[]string{"release", store, "--namespace=a"}, `required flag(s) "token", "worker" not set`},
-		{[]string{"doctor", store, "--replicas=-1"}, "is negative"},
-		{[]string{"segment", "show"}, `unknown command "show" for "snowlease segment": choose create, list, resume`},
-		{[]string{"segment", store, "show"}, `See "snowlease segment --help"`},
-		{[]string{"segment", "create", store, "--name=a.b", "--start=7", "--period=November"}, `--period "November" is neither a day such as 2026-11-01 nor none`},
-		{[]string{"segment", "create", store, "--name=a.b", "--start=10000000000", "--period=2026-11-01"}, "--start 10000000000 is not a number of a period"},
-		{[]string{"segment", "list", store, "--series="}, `--series "" is not the name of a series`},
-		{[]string{"segment", "list", store, "--series=a b"}, `--series "a b" is not the name of a series`},
-		{[]string{"config", "list"}, `unknown command "list" for "snowlease config": choose check, schema`},
-		{[]string{"segment", "create", store}, `--name: the name ""`},
-		{[]string{"segment", "create", store, "--name=a", "--start=0"}, "--start 0 is below 1"},
-		{[]string{"segment", "resume", store, "--name=a"}, `required flag(s) "above" not set`},
-		{[]string{"segment", "create", "invoices", store}, "snowlease segment create takes no arguments: use flags"},
-		{[]string{"config", "check"}, "name the file: snowlease config check config.yaml"},
-		{[]string{"config", "check", "a", "b"}, "accepts 1 arg(s), received 2"},
-		{[]string{"decode", "1", "--config=no.yaml", "--preset=wide"}, "leave one of them out"},
-		{[]string{"decode", "1", "--config=no.yaml"}, "no.yaml"},
-		{[]string{"encode", "--key=ids"}, "--key is set without --config"},
-		{[]string{"workers", store, "--namespace=a", "--key=ids"}, "--key is set without --config: name the file with --config"},
-		{[]string{"segment", "create", store, "--name=a", "--key=ids"}, "--key is set without --config"},
-		{[]string{"inspect"}, `give a FILE with ids, or "-" for the input`},
-		{[]string{"inspect", "a", "b"}, "accepts 1 arg(s), received 2"},
-		{[]string{"inspect", "-", "--source=uuid"}, "--source is unknown: choose baidu, bwmarrin, cosid, cosid-js, discord"},
-		{[]string{"inspect", "-", "--source=bwmarrin"}, "give the --workers in use"},
-		{[]string{"inspect", "-", "--workers=1"}, "give --source, or both --epoch and --bits"},
-		{[]string{"inspect", "-", "--bits=41/10/0/12", "--workers=1"}, "give --source, or both --epoch and --bits"},
-		{[]string{"inspect", "-", "--source=bwmarrin", "--workers=1-1024"}, "nor worker ids of 0-1023"},
-		{[]string{"inspect", "-", "--source=bwmarrin", "--workers=a"}, "nor worker ids of 0-1023"},
-		{[]string{"inspect", "-", "--bits=41/5/17"}, "is not time/worker/business/sequence"},
-		{[]string{"version"}, `unknown command "version"`},
+	for line, want := range map[string]string{
+		"count":                                        `unknown command "count"`,
+		"decode":                                       "requires at least 1 arg",
+		"decode -5":                                    "unknown shorthand flag: '5' in -5",
+		"decode -store=redis://:word@h":                "unknown shorthand flag: 's': flags of more than one letter begin with two dashes",
+		"workers --=redis://:word@h":                   "bad flag syntax: write --name=value",
+		"decode 1 --preset=uuid":                       `layout preset "uuid" is unknown: choose default`,
+		"decode 1 --base=16":                           "--base: snowflake: base 16 is unknown: choose 10, 36, 58 or 62",
+		"decode 1 --bits=41/5/17":                      `--bits "41/5/17" is not time/worker/business/sequence`,
+		"decode 1 --bits=41/5/0/17/1":                  "is not time/worker/business/sequence",
+		"decode 1 --bits=41/5/0/x":                     "is not time/worker/business/sequence",
+		"decode 1 --bits=256/5/0/17":                   "is not time/worker/business/sequence",
+		"decode 1 --bits=41/0/0/17":                    "only the business field may have no bits",
+		"decode 1 --epoch=yesterday":                   `--epoch "yesterday" is neither`,
+		"decode 1 --epoch=0":                           `--epoch "0" is not after 1970`,
+		"decode 1 --unit=1us":                          "time unit 1µs",
+		"decode 1 --config=no.yaml":                    "no.yaml",
+		"decode 1 --config=no.yaml --preset=a":         "leave one of them out",
+		"publicid 5":                                   `required flag(s) "prefix" not set`,
+		"encode 7":                                     "snowlease encode takes no arguments",
+		"encode --time=now":                            `--time "now" is neither`,
+		"encode --base=2":                              "base 2 is unknown",
+		"encode --key=ids":                             "--key is set without --config",
+		"config list":                                  `unknown command "list" for "snowlease config": choose check, schema`,
+		"config check":                                 "name the file: snowlease config check config.yaml",
+		"segment show":                                 `unknown command "show" for "snowlease segment": choose create, list, resume`,
+		"inspect":                                      `give a FILE with ids, or "-" for the input`,
+		"inspect - --source=uuid":                      "--source is unknown: choose baidu, bwmarrin, cosid, cosid-js, discord",
+		"inspect - --source=bwmarrin":                  "give the --workers in use",
+		"inspect - --workers=1":                        "give --source, or both --epoch and --bits",
+		"inspect - --bits=41/10/0/12":                  "give --source, or both --epoch and --bits",
+		"inspect - --bits=41/5/17":                     "is not time/worker/business/sequence",
+		"inspect - --source=bwmarrin --workers=1-1024": "nor worker ids of 0-1023",
+		"inspect - --source=bwmarrin --workers=a":      "nor worker ids of 0-1023",
+		"init": "--store is empty",
 	} {
-		code, out, errs := call(t, "", c.args...)
-		require.Equal(t, exitUsage, code, "%v: %s", c.args, errs)
-		require.Contains(t, errs, c.want)
-		require.Contains(t, errs, `--help"`)
-		require.Empty(t, out)
+		requireUsage(t, in(t), line, want)
 	}
+	store := in(t, "--store=redis://127.0.0.1:1")
+	for line, want := range map[string]string{
+		"init":                   "--namespace is empty",
+		"init extra":             "snowlease init takes no arguments: use flags",
+		"init --namespace='a b'": `namespace "a b"`,
+		"init --namespace=a --ttl=1m --max-ttl=30s":                         "lease.max_ttl 30s is not from lease.ttl (1m0s)",
+		"init --namespace=a --skew=20s":                                     "skew 20s",
+		"init --namespace=a --bits=30/5/0/17":                               "less than a year from",
+		"init --namespace=a --quarantine=often":                             `quarantine "often" is unknown`,
+		"workers":                                                           "--namespace is empty",
+		"workers --namespace=a --key=ids":                                   "--key is set without --config: name the file with --config",
+		"release --namespace=a":                                             `required flag(s) "token", "worker" not set`,
+		"doctor --replicas=-1":                                              "is negative",
+		"segment create invoices":                                           "snowlease segment create takes no arguments: use flags",
+		"segment create":                                                    `--name: the name ""`,
+		"segment create --name=a --start=0":                                 "--start 0 is below 1",
+		"segment create --name=a.b --period=November":                       `--period "November" is neither a day such as 2026-11-01 nor none`,
+		"segment create --name=a.b --start=10000000000 --period=2026-11-01": "--start 10000000000 is not a number of a period",
+		"segment create --name=a.b --start=43":                              "may be of a series: add --period, the first day of the period of --start 43",
+		"segment resume --name=a.b --above=42":                              "may be of a series: add --period, the first day of the period of --above 42",
+		"segment create --name=a --period=2026-11-01":                       "or a. without a scope",
+		"segment resume --name=a --period=2026-11-01 --above=1":             "or a. without a scope",
+		"segment resume --name=a":                                           `required flag(s) "above" not set`,
+		"segment resume --name=a --above=9223372036854775807":               "--above 9223372036854775807 leaves no number",
+		"segment list --series=":                                            `--series "" is not the name of a series`,
+		"segment list --series='a b'":                                       `--series "a b" is not the name of a series`,
+	} {
+		requireUsage(t, store, line, want)
+	}
+}
+
+// requireUsage requires that a line is refused, and nothing but an error is printed.
+func requireUsage(t *testing.T, s shell, line, want string) {
+	t.Helper()
+	printed := s.exits(exitUsage, line, want, `--help"`)
+	require.True(t, strings.HasPrefix(printed, "snowlease: "), printed)
 }
 
 func TestVersionAndHelp(t *testing.T) {
 	t.Parallel()
-	code, out, _ := call(t, "", "--version")
-	require.Zero(t, code)
-	require.Regexp(t, `^snowlease \S+.* go1\.`, out)
-	for _, args := range [][]string{{}, {"--help"}, {"decode", "--help"}, {"init", "--help"}, {"segment"}, {"config"}, {"doctor", "--help"}} {
-		code, out, _ = call(t, "", args...)
-		require.Zero(t, code)
-		require.Contains(t, out, "Usage:")
-	}
-}
-
-func TestCompletion(t *testing.T) {
-	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		code, out, _ := call(t, "", "completion", shell)
-		require.Zero(t, code)
-		require.Contains(t, out, "snowlease")
+	require.Regexp(t, `^snowlease \S+.* go1\.`, in(t).ok("--version"))
+	for _, line := range []string{"", "decode --help", "init --help", "segment", "config", "doctor --help"} {
+		in(t).ok(line, "Usage:")
 	}
 }

@@ -49,14 +49,18 @@ func aclUser(t *testing.T, servers []*testserver.Server, more ...string) {
 	for _, namespace := range []string{"former", "cli", "fewer", "other"} {
 		line += " ~snowlease:{" + namespace + "}:*"
 	}
-	args := []any{}
-	for _, word := range append(strings.Fields(line), more...) {
-		args = append(args, word)
-	}
 	for _, s := range servers {
-		do(t, s, args...)
+		do(t, s, commandOf(line, more...)...)
 		do(t, s, "CONFIG", "RESETSTAT")
 	}
+}
+
+// commandOf returns the words of a command.
+func commandOf(line string, more ...string) (words []any) {
+	for _, word := range append(strings.Fields(line), more...) {
+		words = append(words, word)
+	}
+	return words
 }
 
 // used returns the commands that ran since aclUser, and those that were refused.
@@ -162,57 +166,36 @@ func TestRightsOnRedis(t *testing.T) {
 		s := testserver.NewRedis(t, kept...)
 		aclUser(t, []*testserver.Server{s})
 		everyVerb(t, as(t, s.Addr()))
-		url := "--store=redis://orders:secret@" + s.Addr()
-		for _, args := range [][]string{
-			{"init", "--yes", "--namespace=cli"},
-			{"workers", "--namespace=cli"},
-			{"quarantine", "--namespace=cli", "--reason=by hand", "--yes"},
-			{"segment", "create", "--name=cli"},
-			{"retire", "--namespace=cli", "--reason=by hand", "--yes"},
-		} {
-			code, _, errs := call(t, "", append(args, url)...)
-			require.Zero(t, code, "%v: %s", args, errs)
-		}
-		_, all := examine(t, "redis://orders:secret@"+s.Addr(), "--namespace=other")
-		requireFinding(t, all, lease.LevelOK, "rights", "may read and write")
-		requireFinding(t, all, lease.LevelOK, "encryption", "none, within this host")
+		numbers := in(t, "--store=redis://orders:secret@"+s.Addr())
+		cli := numbers.with("--namespace=cli")
+		cli.ok("init --yes")
+		cli.ok("workers")
+		cli.ok("quarantine --yes")
+		cli.ok("retire --yes")
+		numbers.ok("segment create --name=cli")
+		all := numbers.finds("--namespace=other", "ok rights: may read and write")
+		require.True(t, all.has("ok encryption: none, within this host"), all)
 		ran, refused := used(t, s)
 		require.Equal(t, base, ran, "what docs/engines.md lists, and what is used")
 		require.Subset(t, []string{"config|get", "client|setinfo", "client|maint_notifications"}, refused)
 
 		do(t, s, "ACL", "SETUSER", "poor", "on", ">secret", "~snowlease:*", "+ping", "+info", "+time")
-		_, all = examine(t, "redis://poor:secret@"+s.Addr(), "--namespace=orders")
 		advice := ""
-		for _, f := range all {
-			if f.Check == "rights" {
-				_, advice, _ = strings.Cut(f.Advice, "SETUSER name ")
+		for _, f := range in(t, "--store=redis://poor:secret@"+s.Addr()).examine("--namespace=orders") {
+			if strings.HasPrefix(f, "fault rights: ") {
+				_, advice, _ = strings.Cut(f, "SETUSER name ")
 			}
 		}
 		require.Contains(t, advice, "~snowlease:{orders}:* +eval")
 		require.Contains(t, line, advice, "what the doctor advises")
 
 		ctx, c := t.Context(), as(t, s.Addr())
-		for _, command := range [][]any{
-			{"FLUSHALL"},
-			{"FLUSHDB"},
-			{"SWAPDB", 0, 1},
-			{"SCRIPT", "FLUSH"},
-			{"FUNCTION", "FLUSH"},
-			{"SCAN", 0},
-			{"RANDOMKEY"},
-			{"KEYS", "*"},
-			{"DEL", "snowlease:{orders}:meta"},
-			{"CONFIG", "GET", "*"},
-			{"ACL", "LIST"},
-			{"MONITOR"},
-			{"SHUTDOWN"},
-			{"HGET", "orders:1", "a"},
-			{"HGET", "snowlease:{billing}:meta", "pin"},
-			{"EVAL", "return redis.call('HSET', 'snowlease:{billing}:meta', 'a', 'b')", 0},
-			{"EVAL", "return redis.call('FLUSHALL')", 0},
-			{"EVAL", "return redis.call('HSET', 'orders:1', 'a', 'b')", 0},
+		for _, command := range []string{
+			"FLUSHALL", "FLUSHDB", "SWAPDB 0 1", "SCRIPT FLUSH", "FUNCTION FLUSH", "SCAN 0", "RANDOMKEY", "KEYS *", "DEL snowlease:{orders}:meta",
+			"CONFIG GET *", "ACL LIST", "MONITOR", "SHUTDOWN", "HGET orders:1 a", "HGET snowlease:{billing}:meta pin",
+			"EVAL return(redis.call('HSET','snowlease:{billing}:meta','a','b')) 0", "EVAL return(redis.call('HSET','orders:1','a','b')) 0", "EVAL return(redis.call('FLUSHALL')) 0",
 		} {
-			err := c.Do(ctx, command...).Err()
+			err := c.Do(ctx, commandOf(command)...).Err()
 			require.Error(t, err, command)
 			require.Regexp(t, "NOPERM|can't run this command|can't access|no permissions", err.Error(), command)
 		}
@@ -277,32 +260,6 @@ func TestRightsOnRedis(t *testing.T) {
 		require.Subset(t, ran, more)
 		require.Empty(t, without(refused, "client|setinfo", "client|maint_notifications"))
 	})
-}
-
-func sentinelRights(t *testing.T, set *testserver.Sentinels, rights []string) {
-	t.Helper()
-	for _, s := range set.Sentinels {
-		args := []any{"ACL", "SETUSER", "watcher", "reset", "on", ">secret", "&*"}
-		for _, r := range plus(rights) {
-			args = append(args, r)
-		}
-		do(t, s, args...)
-		do(t, s, "ACL", "LOG", "RESET")
-	}
-}
-
-func refusedBy(t *testing.T, set *testserver.Sentinels) (all []string) {
-	t.Helper()
-	for _, s := range set.Sentinels {
-		c := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
-		log, err := c.ACLLog(t.Context(), 100).Result()
-		require.NoError(t, err)
-		require.NoError(t, c.Close())
-		for _, entry := range log {
-			all = append(all, entry.Object)
-		}
-	}
-	return without(all, "client|setinfo", "client|maint_notifications")
 }
 
 func plus(commands []string) (rights []string) {

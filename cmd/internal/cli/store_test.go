@@ -2,9 +2,11 @@ package cli
 
 import (
 	"crypto/rand"
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,25 +22,81 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// onEachStore runs f with the URL of each kind of store.
-func onEachStore(t *testing.T, f func(t *testing.T, store, namespace string, more ...string)) {
+// A scene is a store without records. Its shell works on namespace orders of it, and its
+// numbers on the store.
+type scene struct {
+	shell
+	numbers shell
+	store   storeFlags
+}
+
+func newScene(t *testing.T, store string, more ...string) scene {
 	t.Helper()
-	for name, store := range map[string]func(*testing.T) string{
-		"miniredis": func(t *testing.T) string { return "redis://" + miniredis.RunT(t).Addr() },
-		"redis":     func(t *testing.T) string { return "redis://" + testserver.Redis(t) },
-		"sqlite":    sqliteURL,
-		"mysql":     func(t *testing.T) string { return mysqlURL(t, testserver.MariaDB(t)) },
-		"postgres":  func(t *testing.T) string { return testserver.Postgres(t) },
+	s := scene{numbers: in(t, append(more, "--store="+store)...), store: storeFlags{program: program{sqlredis.Program}, store: store, quarantine: lease.QuarantineOnChange}}
+	s.shell = s.numbers.with("--namespace=orders")
+	return s
+}
+
+// onStores runs f on stores of these kinds, or of all.
+func onStores(t *testing.T, f func(scene), kinds ...string) {
+	t.Helper()
+	for kind, open := range map[string]func(*testing.T) scene{
+		"miniredis": func(t *testing.T) scene { // it does not tell its run_id
+			s := newScene(t, "redis://"+miniredis.RunT(t).Addr(), "--quarantine=never")
+			s.store.quarantine = lease.QuarantineNever
+			return s
+		},
+		"redis": func(t *testing.T) scene { // of all tests
+			prefix := rand.Text()
+			s := newScene(t, "redis://"+testserver.Redis(t), "--prefix="+prefix)
+			s.store.prefix = prefix
+			return s
+		},
+		"sqlite":   onSQLite,
+		"mysql":    func(t *testing.T) scene { return newScene(t, mysqlURL(t, testserver.MariaDB(t))) },
+		"postgres": func(t *testing.T) scene { return newScene(t, testserver.Postgres(t)) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var more []string
-			if name == "miniredis" { // it does not tell its run_id
-				more = []string{"--quarantine=never"}
-			}
-			f(t, store(t), "cmd-"+name+"-"+strings.ToLower(rand.Text()[:12]), more...)
-		})
+		if len(kinds) == 0 || slices.Contains(kinds, kind) {
+			t.Run(kind, func(t *testing.T) {
+				t.Parallel()
+				f(open(t))
+			})
+		}
 	}
+}
+
+func onSQLite(t *testing.T) scene { return newScene(t, sqliteURL(t)) }
+
+// sql changes the records of a SQLite file.
+func (s scene) sql(format string, args ...any) {
+	s.Helper()
+	sqlDo(s.T, "sqlite", strings.TrimPrefix(s.store.store, "sqlite:"), fmt.Sprintf(format, args...))
+}
+
+// center returns an application's center on the store.
+func (s scene) center() *target.Opened {
+	s.Helper()
+	require.NoError(s, s.store.complete(&cobra.Command{}, true))
+	o, err := s.store.open(s.Context())
+	require.NoError(s, err)
+	s.Cleanup(func() { require.NoError(s, o.Close()) })
+	return o
+}
+
+// request is that of an application with the default configuration.
+func (s scene) request() lease.Request {
+	s.Helper()
+	r, err := idworker.Config{Namespace: "orders", Holder: "orders@host:\x1b[1m7"}.Request()
+	require.NoError(s, err)
+	return r
+}
+
+// lend borrows a worker id.
+func (s scene) lend(c lease.Center) lease.Grant {
+	s.Helper()
+	g, err := c.Acquire(s.Context(), s.request())
+	require.NoError(s, err)
+	return g
 }
 
 // sqliteURL returns the URL of an empty file.
@@ -49,19 +107,36 @@ func sqliteURL(t *testing.T) string {
 	return "sqlite:" + path
 }
 
+func mysqlURL(t *testing.T, dsn string) string {
+	t.Helper()
+	c, err := mysql.ParseDSN(dsn)
+	require.NoError(t, err)
+	return "mysql://" + c.User + ":" + c.Passwd + "@" + c.Addr + "/" + c.DBName
+}
+
+func sqlDo(t *testing.T, driver, dsn string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	require.NoError(t, err)
+	defer db.Close()
+	for _, s := range statements {
+		_, err := db.ExecContext(t.Context(), s)
+		require.NoError(t, err, s)
+	}
+}
+
 // Commands that only read do not create a file.
 func TestNoFileIsCreated(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
-	for _, verb := range []string{"workers", "doctor"} {
-		code, out, errs := call(t, "", verb, "--namespace=a", "--store=sqlite:"+path)
-		require.NotZero(t, code)
-		require.Contains(t, out+errs, "no such file")
-	}
+	s := in(t, "--namespace=a", "--store=sqlite:"+path)
+	s.exits(exitFailed, "workers", "no such file")
+	s.exits(exitNo, "doctor", "no such file")
+	s.exits(exitNo, "init", "Store: sqlite "+path+" (by --store)\nNothing is on record")
 	require.NoFileExists(t, path)
 }
 
-// No error about a malformed or misplaced store shows its password.
+// No error about a malformed, misplaced or unreachable store shows its password.
 func TestNoPasswordIsPrinted(t *testing.T) {
 	const secret = "s3cretWord"
 	for _, store := range []string{
@@ -79,7 +154,10 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 			t.Setenv(envStore, store)
 			file := writeFile(t, fmt.Sprintf("idworker:\n  %q: x\n  mode: %[1]q\n  wait: %[1]q\n  preset: %[1]q\n", store))
 			for _, args := range [][]string{
+				{"init", "--namespace=a", "--timeout=100ms"},
 				{"workers", "--namespace=a", "--timeout=100ms"},
+				{"quarantine", "--namespace=a", "--timeout=100ms", "--yes"},
+				{"retire", "--namespace=a", "--timeout=100ms", "--yes"},
 				{"doctor", "--namespace=a", "--timeout=100ms"},
 				{"workers", store},
 				{"workers", "-store=" + store},
@@ -101,41 +179,13 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 				code, out, errs := call(t, "", args...)
 				require.NotZero(t, code, args)
 				require.NotContains(t, out+errs, secret, args)
+				if slices.Contains(args, "--namespace=a") && strings.Contains(store, "@127.0.0.1:1/db") {
+					require.Contains(t, out+errs, "127.0.0.1:1", args)
+				}
 			}
 		})
 	}
 	files, err := filepath.Glob("*" + secret + "*")
 	require.NoError(t, err)
 	require.Empty(t, files)
-}
-
-func mysqlURL(t *testing.T, dsn string) string {
-	t.Helper()
-	c, err := mysql.ParseDSN(dsn)
-	require.NoError(t, err)
-	return "mysql://" + c.User + ":" + c.Passwd + "@" + c.Addr + "/" + c.DBName
-}
-
-// openCenter returns an application's center on the store.
-func openCenter(t *testing.T, store string, more ...string) *target.Opened {
-	t.Helper()
-	f := storeFlags{program: program{sqlredis.Program}, store: store, quarantine: lease.QuarantineOnChange}
-	if len(more) > 0 {
-		f.quarantine = lease.QuarantineNever
-	}
-	require.NoError(t, f.complete(&cobra.Command{}, true))
-	o, err := f.open(t.Context())
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, o.Close()) })
-	return o
-}
-
-// lend borrows a worker id with the default configuration.
-func lend(t *testing.T, c lease.Center, namespace string) lease.Grant {
-	t.Helper()
-	r, err := idworker.Config{Namespace: namespace, Holder: "orders@host:\x1b[1m7"}.Request()
-	require.NoError(t, err)
-	g, err := c.Acquire(t.Context(), r)
-	require.NoError(t, err)
-	return g
 }
