@@ -2,6 +2,7 @@ package gormplugin_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"testing"
 
@@ -37,44 +38,35 @@ func TestKeysStayWithoutIDs(t *testing.T) {
 // The INSERT fails, and only the rows that got a number lose it.
 func TestEqualKeysStay(t *testing.T) {
 	t.Parallel()
-	refused := func(rows, model any) *gorm.DB {
-		t.Helper()
-		db := openSQLite(t, gormplugin.New(&counter{last: 4}, gormplugin.Config{Convert: convert}), &Plain{}, &Text{}, &Base36{}, &PointerBased{})
-		require.ErrorIs(t, db.Model(model).Create(rows).Error, gorm.ErrDuplicatedKey)
-		return db
+	gen, five := &counter{}, sql.NullInt64{Int64: 5, Valid: true}
+	db := openSQLite(t, gormplugin.New(gen, gormplugin.Config{Convert: convert}),
+		&Plain{}, &Text{}, &Base36{}, &Bytes{}, &Pointed{}, &Null{}, &Prefixed{}, &PointerBased{}, &NamedBase{}, &Chosen{}, &TypedU{})
+	twice := func(given, filled *Text) any { return []*Text{filled, filled, given, given} }
+	for _, rows := range []func() any{
+		func() any { return &[]Plain{{ID: 5, Name: "given"}, {Name: "new"}} },
+		func() any { return []*Plain{{}, {ID: 5}, {}, {ID: 5}} },
+		func() any { return &[2]Text{{ID: "5"}, {}} },
+		func() any { return twice(&Text{ID: "5"}, &Text{}) }, // listed twice, each stays one row
+		func() any { return &[]Base36{{}, {ID: "5"}} },
+		func() any { return &[]Bytes{{}, {ID: []byte("5")}} },
+		func() any { return &[]Pointed{{}, {ID: &five.Int64}} },
+		func() any { return &[]Null{{}, {ID: five}} },
+		func() any { return &[]Prefixed{{}, {Base: Base{5}}} },
+		func() any { return []*PointerBased{{Base: &Base{5}}, {Base: &Base{}}} },
+		func() any { return []*NamedBase{{Base: &Base{5}}, {Base: &Base{}}} },
+		func() any { return &[]Chosen{{Tenant: 1}, {Tenant: 1, No: 5}} },
+		func() any { return []*TypedU{{}, {ID: 5}} },
+		func() any { return &[]map[string]any{{"ID": 5}, {"name": "new"}} },
+	} {
+		gen.last = 4
+		tx, refused := db, rows()
+		if _, ok := refused.(*[]map[string]any); ok {
+			tx = db.Model(&Plain{})
+		}
+		require.ErrorIs(t, tx.Create(refused).Error, gorm.ErrDuplicatedKey, "%T", refused)
+		require.Equal(t, rows(), refused)
 	}
-
-	rows := []Plain{{ID: 5, Name: "given"}, {Name: "new"}}
-	db := refused(&rows, &Plain{})
-	require.Equal(t, []Plain{{ID: 5, Name: "given"}, {Name: "new"}}, rows)
-	require.NoError(t, db.Create(&rows).Error)
-	require.Equal(t, []Plain{{ID: 5, Name: "given"}, {ID: 6, Name: "new"}}, rows)
-
-	after := []*Plain{{}, {ID: 5}, {}, {ID: 5}}
-	refused(after, &Plain{})
-	require.Equal(t, []any{int64(0), int64(5), int64(0), int64(5)}, ids(after, plainPointerID))
-
-	texts, base36 := [2]Text{{ID: "5"}, {}}, []Base36{{}, {ID: "5"}}
-	refused(&texts, &Text{})
-	require.Equal(t, [2]Text{{ID: "5"}, {}}, texts)
-	refused(&base36, &Base36{})
-	require.Equal(t, []Base36{{}, {ID: "5"}}, base36)
-
-	embedded := []*PointerBased{{Base: &Base{5}}, {}}
-	refused(embedded, &PointerBased{})
-	require.EqualValues(t, 5, embedded[0].ID)
-	require.Zero(t, embedded[1].ID)
-
-	maps := []map[string]any{{"ID": 5}, {"name": "new"}}
-	refused(&maps, &Plain{})
-	require.Equal(t, []map[string]any{{"ID": 5}, {"name": "new"}}, maps)
-
-	// One that is listed twice stays one row, beside one that took the number.
-	text, given := &Text{}, &Text{ID: "5"}
-	refused([]*Text{text, text, given, given}, &Text{})
-	require.Equal(t, []Text{{}, {ID: "5"}}, []Text{*text, *given})
-	plain, plainGiven := &Plain{}, &Plain{ID: 5}
-	list := []*Plain{plainGiven, plain, plainGiven, plain}
-	refused(list, &Plain{})
-	require.Equal(t, []any{int64(5), int64(0), int64(5), int64(0)}, ids(list, plainPointerID))
+	again := []Plain{{ID: 5, Name: "given"}, {Name: "new"}}
+	require.NoError(t, db.Create(&again).Error)
+	require.Equal(t, []Plain{{ID: 5, Name: "given"}, {ID: 6, Name: "new"}}, again)
 }

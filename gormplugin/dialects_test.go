@@ -1,11 +1,15 @@
 package gormplugin_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -131,6 +135,22 @@ type cell struct {
 	source    *noting // of db; may be nil
 }
 
+// empty deletes the rows of the tables that have any, the last of the tables first.
+func (c cell) empty(tables []string) {
+	full, into := make([]bool, len(tables)), make([]any, len(tables))
+	for i := range tables {
+		into[i] = &full[i]
+	}
+	query := "SELECT EXISTS(SELECT 1 FROM " + strings.Join(tables, "), EXISTS(SELECT 1 FROM ") + ")"
+	require.NoError(c, c.other.QueryRow(query).Scan(into...))
+	for i, table := range slices.Backward(tables) {
+		if full[i] {
+			_, err := c.other.Exec("DELETE FROM " + table)
+			require.NoError(c, err)
+		}
+	}
+}
+
 // noting notes the ids that it gives.
 type noting struct {
 	snowflake.Source
@@ -194,6 +214,41 @@ func (c cell) issuedBy(by int64, keys ...any) {
 	}
 }
 
+// stored checks that a statement succeeded, and that the table has exactly its rows. Their keys are
+// those given, or else ids that the plugin got just now, in the order of the rows.
+func (c cell) stored(err error, rows any, given ...any) {
+	c.Helper()
+	require.NoError(c, err)
+	stmt := &gorm.Statement{DB: c.db}
+	require.NoError(c, stmt.Parse(rows))
+	field := stmt.Schema.PrioritizedPrimaryField
+	list := reflect.Indirect(reflect.Indirect(reflect.ValueOf(rows)))
+	if list.Kind() == reflect.Struct {
+		list = reflect.Append(reflect.MakeSlice(reflect.SliceOf(list.Type()), 0, 1), list)
+	}
+	var keys, issued []any
+	last := snowflake.ID(0)
+	for i := range list.Len() {
+		key, _ := field.ValueOf(c.Context(), reflect.Indirect(list.Index(i)))
+		if v, ok := key.(driver.Valuer); ok {
+			key, err = v.Value()
+			require.NoError(c, err)
+		}
+		key = fmt.Sprintf(map[bool]string{true: "%s", false: "%v"}[field.GORMDataType == schema.Bytes], reflect.Indirect(reflect.ValueOf(key)))
+		keys = append(keys, key)
+		if slices.ContainsFunc(given, func(g any) bool { return fmt.Sprint(g) == key }) {
+			continue
+		}
+		id, err := snowflake.ParseID(key.(string), cmp.Or(map[string]int{"Base36": 36, "Base62": 62}[stmt.Schema.Name], 10))
+		require.NoError(c, err)
+		require.Greater(c, id, last)
+		last, issued = id, append(issued, int64(id))
+	}
+	require.Len(c, issued, len(keys)-len(given))
+	c.issued(issued...)
+	c.holds(stmt.Table, field.DBName, keys...)
+}
+
 // filled combines holds and issued.
 func (c cell) filled(table, column string, keys ...any) {
 	c.Helper()
@@ -221,17 +276,6 @@ func (c cell) counts(affected int64, tables ...string) string {
 		require.NoError(c, c.db.Exec("DELETE FROM "+table).Error)
 	}
 	return fmt.Sprintf("%d affected, stored %v", affected, stored)
-}
-
-// associate checks that all orders and profiles belong to the customer.
-func (c cell) associate(customer int64) error {
-	for _, table := range []string{"orders", "profiles"} {
-		var others int
-		if err := c.other.QueryRow(fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE customer_id <> %d", table, customer)).Scan(&others); err != nil || others > 0 {
-			return fmt.Errorf("%d rows of %s are not the customer's (%w)", others, table, err)
-		}
-	}
-	return nil
 }
 
 // ids lists the values of f for the rows.

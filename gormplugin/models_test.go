@@ -30,20 +30,16 @@ type (
 	}
 	// The columns of these are too small for ids, but not on SQLite, which ignores sizes.
 	Declared struct {
-		ID   int64 `gorm:"primaryKey;autoIncrement:false;type:integer"`
-		Name string
+		ID int64 `gorm:"primaryKey;autoIncrement:false;type:integer"`
 	}
 	DeclaredText struct {
-		ID   string `gorm:"primaryKey;type:char(16)"`
-		Name string
+		ID string `gorm:"primaryKey;type:char(16)"`
 	}
 	DeclaredNumber struct {
-		ID   int64 `gorm:"primaryKey;autoIncrement:false;type:char(16)"`
-		Name string
+		ID int64 `gorm:"primaryKey;autoIncrement:false;type:char(16)"`
 	}
 	DeclaredBase36 struct {
-		ID   string `gorm:"primaryKey;type:varchar(6)"`
-		Name string
+		ID string `gorm:"primaryKey;type:varchar(6)"`
 	}
 	// Made and MadeFilled have a column that the database fills and GORM cannot know.
 	Made struct {
@@ -65,71 +61,54 @@ type (
 		ID   uint `gorm:"primaryKey;autoIncrement:false"`
 		Name string
 	}
-	Uint64 struct {
-		ID   uint64 `gorm:"primaryKey;autoIncrement:false"`
-		Name string
-	}
 	Typed struct {
 		ID   OrderID `gorm:"primaryKey;autoIncrement:false"`
 		Name string
 	}
 	Snow struct {
-		ID   snowflake.ID `gorm:"primaryKey"`
-		Name string
+		ID snowflake.ID `gorm:"primaryKey"`
 	}
 	Text struct {
-		ID   string `gorm:"primaryKey;size:20"`
-		Name string
+		ID string `gorm:"primaryKey;size:20"`
 	}
 	Base36 struct {
-		ID   string `gorm:"primaryKey;size:13"`
-		Name string
+		ID string `gorm:"primaryKey;size:13"`
 	}
 	Base62 struct {
-		ID   CaseText `gorm:"primaryKey"`
-		Name string
+		ID CaseText `gorm:"primaryKey"`
 	}
 	// CaseText has a case-sensitive column.
 	CaseText string
 	SKU      uint64
 	TypedU   struct {
-		ID   SKU `gorm:"primaryKey;autoIncrement:false"`
-		Name string
+		ID SKU `gorm:"primaryKey;autoIncrement:false"`
 	}
 	Bytes struct {
-		ID   []byte `gorm:"primaryKey;size:20"`
-		Name string
+		ID []byte `gorm:"primaryKey;size:20"`
 	}
 	Pointed struct {
-		ID   *int64 `gorm:"primaryKey;autoIncrement:false"`
-		Name string
+		ID *int64 `gorm:"primaryKey;autoIncrement:false"`
 	}
 	Null struct {
-		ID   sql.NullInt64 `gorm:"primaryKey;autoIncrement:false"`
-		Name string
+		ID sql.NullInt64 `gorm:"primaryKey;autoIncrement:false"`
 	}
 	NullPointed struct {
-		ID   *sql.Null[int64] `gorm:"primaryKey;autoIncrement:false"`
-		Name string
+		ID *sql.Null[int64] `gorm:"primaryKey;autoIncrement:false"`
 	}
 	Column struct {
-		Key  int64 `gorm:"column:order_no;primaryKey;autoIncrement:false"`
-		Name string
+		Key int64 `gorm:"column:order_no;primaryKey;autoIncrement:false"`
 	}
 	Base struct {
 		ID int64 `gorm:"primaryKey;autoIncrement:false"`
 	}
 	Prefixed struct {
 		Base `gorm:"embedded;embeddedPrefix:x_"`
-		Name string
 	}
 	PointerBased struct {
 		*Base
-		Name string
 	}
 	NamedBase struct {
 		Base *Base `gorm:"embedded;embeddedPrefix:y_"`
-		Name string
 	}
 	Nested struct {
 		Outer struct {
@@ -137,13 +116,8 @@ type (
 		} `gorm:"embedded;embeddedPrefix:a_"`
 		Name string
 	}
-	Serialized struct {
-		ID     int64    `gorm:"primaryKey;autoIncrement:false"`
-		Labels []string `gorm:"serializer:json"`
-	}
 	SerializedKey struct {
-		ID   int64 `gorm:"primaryKey;autoIncrement:false;serializer:json"`
-		Name string
+		ID int64 `gorm:"primaryKey;autoIncrement:false;serializer:json"`
 	}
 	// The field to fill of Composite is ID.
 	Composite struct {
@@ -308,13 +282,6 @@ type (
 		gormplugin.Model
 		Title string `gorm:"size:50;uniqueIndex"`
 	}
-	// Shelf refers to Made rows in every way.
-	Shelf struct {
-		gorm.Model
-		MadeID int64
-		Made   *Made
-		Mades  []*Made `gorm:"many2many:shelf_mades"`
-	}
 	// Pet and PetFilled have children in each way, without foreign keys in the database.
 	Pet struct {
 		gorm.Model
@@ -353,15 +320,7 @@ type (
 		gormplugin.Model
 		Name string `gorm:"size:50;uniqueIndex"`
 	}
-	// Wallet is AUTO_INCREMENT, and so are its entries.
-	Wallet struct {
-		gorm.Model
-		Entries []Entry
-	}
-	Entry struct {
-		gorm.Model
-		WalletID uint
-	}
+	Wallet struct{ gorm.Model }
 )
 
 // GormDBDataType returns varchar, in MySQL with a case-sensitive collation.
@@ -374,16 +333,16 @@ func (CaseText) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
 
 // joinTables lists the tables without a model.
 func joinTables() []string {
-	return []string{"article_topics", "node_friends", "shelf_mades", "pet_vets", "pet_filled_vets", "public_customer_labels"}
+	return []string{"article_topics", "node_friends", "pet_vets", "pet_filled_vets", "public_customer_labels"}
 }
 
 func models() []any {
 	return []any{
-		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Uint64{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Base62{}, &TypedU{}, &Bytes{},
+		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Base62{}, &TypedU{}, &Bytes{},
 		&Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Composite{}, &Chosen{},
-		&NamedBase{}, &Nested{}, &Serialized{}, &SerializedKey{}, &Post{}, &Comment{}, &Node{}, &Topic{}, &Article{}, &Wallet{}, &Entry{}, &Made{}, &MadeFilled{}, &Shelf{},
+		&NamedBase{}, &Nested{}, &SerializedKey{}, &Post{}, &Comment{}, &Node{}, &Topic{}, &Article{}, &Wallet{}, &Made{}, &MadeFilled{},
 		&Nullable{}, &Required{}, &Mate{}, &Owner{}, &Draft{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
 		&Hooked{}, &Stubborn{}, &Product{}, &Tag{}, &Customer{}, &Profile{}, &Order{}, &Item{}, &CustomerTag{},
-		&PublicLabel{}, &PublicCustomer{}, &PublicOrder{}, &PublicLine{}, &PublicPointed{},
+		&PublicLabel{}, &PublicCustomer{}, &PublicOrder{}, &PublicPointed{},
 	}
 }

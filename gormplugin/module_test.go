@@ -12,42 +12,13 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/gormplugin"
-	"github.com/snowlease/snowlease/internal/generator"
+	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// workers stands for idworker.Module: it provides a generator that has a lease from its
-// start hook to its stop hook.
+// workers is idworker.Module with a worker that keeps its lease in the application's database.
 func workers() fx.Option {
-	return fx.Module("workers", fx.Provide(
-		func(lc fx.Lifecycle) (*generator.Generator, error) {
-			g, err := generator.New(snowflake.Layout{})
-			lc.Append(fx.StartStopHook(
-				func() error {
-					now := time.Now().UnixMilli()
-					_, err := g.Adopt(generator.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
-					return err
-				},
-				func() { g.Stop() },
-			))
-			return g, err
-		},
-		func(g *generator.Generator) snowflake.Source { return g },
-	))
-}
-
-// writes is a module that inserts in its start and stop hooks, and keeps the errors
-// instead of failing.
-func writes(started, stopped *error) fx.Option {
-	return fx.Module("writes", fx.Invoke(func(lc fx.Lifecycle, db *gorm.DB) {
-		create := func(into *error) func(context.Context) error {
-			return func(ctx context.Context) error {
-				*into = db.WithContext(ctx).Create(&Plain{}).Error
-				return nil
-			}
-		}
-		lc.Append(fx.Hook{OnStart: create(started), OnStop: create(stopped)})
-	}))
+	return fx.Options(idworker.Module, fx.Supply(idworker.Config{Namespace: "gormplugin", Store: idworker.StoreConfig{Skew: time.Millisecond}}))
 }
 
 func database(t *testing.T) fx.Option {
@@ -57,29 +28,32 @@ func database(t *testing.T) fx.Option {
 // Start and stop hooks can insert only in modules after the plugin's.
 func TestModuleOrder(t *testing.T) {
 	t.Parallel()
-	t.Run("before what writes", func(t *testing.T) {
-		t.Parallel()
+	for _, first := range []bool{true, false} {
 		var started, stopped error
-		fxtest.New(t, workers(), database(t), gormplugin.Module, writes(&started, &stopped)).RequireStart().RequireStop()
-		require.NoError(t, started)
-		require.NoError(t, stopped)
-	})
-	t.Run("after what writes", func(t *testing.T) {
-		t.Parallel()
-		var started, stopped error
-		fxtest.New(t, workers(), database(t), writes(&started, &stopped), gormplugin.Module).RequireStart().RequireStop()
+		create := func(db *gorm.DB, into *error) func(context.Context) error {
+			return func(ctx context.Context) error {
+				*into = db.WithContext(ctx).Create(&Plain{}).Error
+				return nil
+			}
+		}
+		modules := []fx.Option{gormplugin.Module, fx.Module("writes", fx.Invoke(func(lc fx.Lifecycle, db *gorm.DB) {
+			lc.Append(fx.Hook{OnStart: create(db, &started), OnStop: create(db, &stopped)})
+		}))}
+		if !first {
+			modules[0], modules[1] = modules[1], modules[0]
+		}
+		fxtest.New(t, append(modules, workers(), database(t))...).RequireStart().RequireStop()
+		if first {
+			require.NoError(t, started)
+			require.NoError(t, stopped)
+			continue
+		}
 		require.ErrorIs(t, started, snowlease.ErrNotStarted)
 		require.ErrorIs(t, stopped, snowlease.ErrStopped)
 		for _, err := range []error{started, stopped} {
 			require.ErrorContains(t, err, "list gormplugin.Module before every module that writes")
 		}
-	})
-}
-
-func TestModuleWithoutADatabase(t *testing.T) {
-	t.Parallel()
-	err := fx.New(fx.NopLogger, workers(), gormplugin.Module, fx.Provide(func() *gorm.DB { return nil })).Err()
-	require.ErrorContains(t, err, "*gorm.DB is nil")
+	}
 }
 
 func TestModule(t *testing.T) {
@@ -91,7 +65,7 @@ func TestModule(t *testing.T) {
 	plain, auto := Plain{}, Auto{Name: "a"}
 	require.NoError(t, db.Create(&plain).Error)
 	require.NoError(t, db.Create(&auto).Error)
-	cell{T: t}.issued(plain.ID)
+	require.Greater(t, plain.ID, int64(1<<40))
 	require.EqualValues(t, 1, auto.ID)
 	app.RequireStop()
 	require.ErrorIs(t, db.Create(&Plain{}).Error, snowlease.ErrStopped)
@@ -102,17 +76,41 @@ func TestModule(t *testing.T) {
 		is   error
 		says string
 	}{
-		{"wrong config", fx.Options(workers(), fx.Supply(gormplugin.Config{Scope: "x"})), nil, `scope "x"`},
-		{"listed twice", fx.Options(workers(), gormplugin.Module), gorm.ErrRegistered, ""},
-		{"no worker", fx.Options(), nil, "add idworker.Module"},
+		{"wrong config", fx.Options(workers(), database(t), fx.Supply(gormplugin.Config{Scope: "x"})), nil, `scope "x"`},
+		{"listed twice", fx.Options(workers(), database(t), gormplugin.Module), gorm.ErrRegistered, ""},
+		{"no worker", database(t), nil, "add idworker.Module"},
+		{"no database", fx.Options(fx.Supply(fx.Annotate(&counter{}, fx.As(new(snowflake.Source)))), fx.Provide(func() *gorm.DB { return nil })), nil, "*gorm.DB is nil"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			err := fx.New(fx.NopLogger, gormplugin.Module, database(t), tt.with).Err()
+			err := fx.New(fx.NopLogger, gormplugin.Module, tt.with).Err()
 			require.ErrorContains(t, err, tt.says)
 			if tt.is != nil {
 				require.ErrorIs(t, err, tt.is)
 			}
 		})
+	}
+}
+
+// A worker that was made without idworker.Module fills keys as well. Supplied as an
+// *idworker.IdWorker only, it is another type to fx, and the error names both ways out.
+func TestModuleWithASuppliedWorker(t *testing.T) {
+	t.Parallel()
+	w, err := snowlease.Fixed(snowflake.Layout{}, worker)
+	require.NoError(t, err)
+	says := fx.New(fx.NopLogger, fx.Supply(w), gormplugin.Module, database(t)).Err()
+	for advice, supply := range map[string]fx.Option{
+		"add idworker.Module, with fx.Replace(worker)":                         fx.Options(idworker.Module, fx.Replace(w)),
+		"fx.Supply(worker, fx.Annotate(worker, fx.As(new(snowflake.Source))))": fx.Supply(w, fx.Annotate(w, fx.As(new(snowflake.Source)))),
+	} {
+		require.ErrorContains(t, says, advice)
+		var db *gorm.DB
+		var injected *idworker.IdWorker
+		app := fxtest.New(t, supply, gormplugin.Module, database(t), fx.Populate(&db, &injected))
+		app.RequireStart()
+		row := Plain{}
+		require.NoError(t, db.Create(&row).Error)
+		cell{T: t}.issued(row.ID)
+		require.Same(t, w, injected)
+		app.RequireStop()
 	}
 }

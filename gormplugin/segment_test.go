@@ -35,13 +35,6 @@ type (
 	Coupon struct {
 		ID uint8 `gorm:"primaryKey;autoIncrement:false" idworker:"segment=members"`
 	}
-	Nameless struct {
-		ID int64 `idworker:"segment="`
-	}
-	SegmentElsewhere struct {
-		ID int64
-		No int64 `idworker:"segment=invoices"`
-	}
 )
 
 // Keys tagged with a segment get its numbers; other keys get ids.
@@ -57,7 +50,7 @@ func TestSegmentKeys(t *testing.T) {
 		}
 		return nil, fmt.Errorf("%q is unknown", name)
 	}}
-	db := openSQLite(t, gormplugin.New(gen, cfg), &Numbered{}, &SegmentLine{}, &Member{}, &Coupon{}, &Nameless{}, &SegmentElsewhere{})
+	db := openSQLite(t, gormplugin.New(gen, cfg), &Numbered{}, &SegmentLine{}, &Member{}, &Coupon{})
 	rows := []Numbered{{Lines: make([]SegmentLine, 2)}, {ID: 7}, {}}
 	require.NoError(t, db.Create(&rows).Error)
 	require.Equal(t, []int64{1001, 7}, []int64{rows[0].ID, rows[1].ID})
@@ -78,9 +71,6 @@ func TestSegmentKeys(t *testing.T) {
 	require.EqualValues(t, 257, m.ID)
 	members.last = math.MaxInt16
 	require.ErrorContains(t, db.Create(&Member{}).Error, "holds 32767 at most")
-
-	require.ErrorContains(t, db.Create(&Nameless{}).Error, `"segment=" with a name`)
-	require.ErrorContains(t, db.Create(&SegmentElsewhere{}).Error, "no primary key")
 }
 
 func TestSegmentFaults(t *testing.T) {
@@ -106,7 +96,8 @@ func TestSegmentModule(t *testing.T) {
 	t.Parallel()
 	var db *gorm.DB
 	app := fxtest.New(t, idworker.Module, gormplugin.Module, database(t), fx.Populate(&db), fx.Supply(idworker.Config{
-		Namespace: "gormplugin", Store: idworker.StoreConfig{Skew: time.Millisecond}, Segments: []segment.Config{{Name: "invoices", Start: 500, Order: segment.OrderStrict}},
+		Namespace: "gormplugin", Store: idworker.StoreConfig{Skew: time.Millisecond},
+		Segments: []segment.Config{{Name: "invoices", Start: 500, Order: segment.OrderStrict}},
 	}))
 	require.NoError(t, db.AutoMigrate(&Numbered{}, &SegmentLine{}, &Member{}))
 	row := Numbered{}

@@ -10,61 +10,40 @@ import (
 
 func columns() []way {
 	return []way{
-		{"Select without the key", func(c cell) {
-			row, auto := Based{Name: c.name()}, Auto{Name: c.name()}
-			require.NoError(c, c.db.Select("Name").Create(&row).Error)
-			c.filled("baseds", "id", row.ID)
-			require.NoError(c, c.db.Select("Name").Create(&auto).Error)
-			c.filled("autos", "id", auto.ID)
-		}},
-		{"Select without the key of a map", func(c cell) {
+		{"Select with and without the key", func(c cell) {
+			for _, selects := range [][]string{{"Name"}, {"ID", "Name"}, {"*"}} {
+				row := Based{Name: c.name()}
+				c.stored(c.db.Select(selects).Create(&row).Error, row)
+				require.NoError(c, c.db.Unscoped().Delete(&row).Error)
+			}
 			m := map[string]any{"name": c.name()}
 			require.NoError(c, c.db.Model(&Auto{}).Select("Name").Create(m).Error)
 			c.filled("autos", "id", m["id"])
 		}},
-		{"Select with the key", func(c cell) {
-			row := Based{Name: c.name()}
-			require.NoError(c, c.db.Select("ID", "Name").Create(&row).Error)
-			c.filled("baseds", "id", row.ID)
-		}},
-		{"Select all", func(c cell) {
-			row := Based{Name: c.name()}
-			require.NoError(c, c.db.Select("*").Create(&row).Error)
-			c.filled("baseds", "id", row.ID)
-		}},
 		{"Select is not shared between sessions", func(c cell) {
 			base := c.db.Select("Name").Session(&gorm.Session{})
 			row := Auto{Name: c.name()}
-			require.NoError(c, base.Create(&row).Error)
+			c.stored(base.Create(&row).Error, row)
 			require.Equal(c, []string{"Name"}, base.Statement.Selects)
-			c.filled("autos", "id", row.ID)
 		}},
 		{"RETURNING of the statement's own", func(c cell) {
 			row, rows := Auto{Name: c.name()}, []Based{{Name: c.name()}, {Name: c.name()}}
-			require.NoError(c, c.db.Clauses(clause.Returning{}).Create(&row).Error)
-			c.filled("autos", "id", row.ID)
-			require.NoError(c, c.db.Clauses(clause.Returning{}).Create(&rows).Error)
+			c.stored(c.db.Clauses(clause.Returning{}).Create(&row).Error, row)
+			c.stored(c.db.Clauses(clause.Returning{}).Create(&rows).Error, rows)
 			require.Len(c, rows, 2)
-			c.filled("baseds", "id", ids(rows, basedID)...)
 		}},
 		{"Omit of another column", func(c cell) {
 			row := Auto{Name: c.name(), Status: "x"}
-			require.NoError(c, c.db.Omit("Status").Create(&row).Error)
-			c.filled("autos", "id", row.ID)
+			c.stored(c.db.Omit("Status").Create(&row).Error, row)
 		}},
-		{"Omit of the key lets the database number", func(c cell) {
-			row := Auto{Name: c.name()}
-			require.NoError(c, c.db.Omit("id").Create(&row).Error)
-			require.NotZero(c, row.ID)
-			require.NoError(c, c.db.Take(&Auto{}, row.ID).Error)
-		}},
-		{"the session's opt-out", func(c cell) {
-			row := Auto{Name: c.name()}
-			require.NoError(c, c.db.Set(gormplugin.SkipKey, true).Create(&row).Error)
-			require.NoError(c, c.db.Take(&Auto{}, row.ID).Error)
-			plain := Plain{}
-			require.NoError(c, c.db.Set(gormplugin.SkipKey, true).Create(&plain).Error)
-			c.holds("plains", "id", 0)
+		{"Omit of the key and the session's opt-out let the database number", func(c cell) {
+			omitted, skipped, plain := Auto{Name: c.name()}, Auto{Name: c.name()}, Plain{}
+			require.NoError(c, c.db.Omit("id").Create(&omitted).Error)
+			require.NoError(c, c.db.Set(gormplugin.SkipKey, true).Create(&skipped).Error)
+			require.NotZero(c, omitted.ID)
+			require.Equal(c, omitted.ID+1, skipped.ID)
+			c.holds("autos", "id", omitted.ID, skipped.ID)
+			c.stored(c.db.Set(gormplugin.SkipKey, true).Create(&plain).Error, plain, 0)
 		}},
 	}
 }

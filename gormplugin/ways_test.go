@@ -27,17 +27,20 @@ func TestWays(t *testing.T) {
 			db := open(t, dialector(), plugin)
 			require.NoError(t, db.SetupJoinTable(&Customer{}, "Tags", &CustomerTag{}))
 			require.NoError(t, db.AutoMigrate(models()...))
+			var tables []string
+			for _, m := range models() {
+				stmt := &gorm.Statement{DB: db}
+				require.NoError(t, stmt.Parse(m))
+				tables = append(tables, stmt.Table)
+			}
+			tables = append(tables, joinTables()...)
 			returning := slices.Contains(db.Callback().Create().Clauses, "RETURNING") // not on MySQL
 			seq := new(atomic.Int64)
 			for _, w := range ways() {
 				t.Run(w.name, func(t *testing.T) {
-					for _, table := range joinTables() {
-						require.NoError(t, db.Exec("DELETE FROM "+table).Error)
-					}
-					for _, m := range slices.Backward(models()) {
-						require.NoError(t, db.Session(&gorm.Session{AllowGlobalUpdate: true}).Unscoped().Delete(m).Error)
-					}
-					w.write(cell{t, db, other, dialector, returning, seq, source})
+					c := cell{t, db, other, dialector, returning, seq, source}
+					c.empty(tables)
+					w.write(c)
 				})
 			}
 		})
@@ -49,48 +52,37 @@ type way struct {
 	write func(cell)
 }
 
+// creates is a way that inserts rows with Create. Some have the keys given.
+func creates(name string, rows any, given ...any) way {
+	return way{name, func(c cell) { c.stored(c.db.Create(rows).Error, rows, given...) }}
+}
+
 func plainID(p Plain) int64         { return p.ID }
 func plainPointerID(p *Plain) int64 { return p.ID }
 func autoID(a Auto) uint            { return a.ID }
+func basedID(b Based) int64         { return b.ID }
 func mapID(m map[string]any) any    { return m["id"] }
 
 func ways() []way {
-	var all []way
-	for _, group := range [][]way{shapes(), finishers(), mapWays(), kinds(), publicIDs(), sessions(), columns(), associations(), upserts(), found(), failures(), limits()} {
-		all = append(all, group...)
-	}
-	return all
+	return slices.Concat(shapes(), finishers(), mapWays(), kinds(), publicIDs(), sessions(), columns(), associations(), upserts(), found(), failures(), limits())
 }
 
 func shapes() []way {
+	pointer := &Plain{}
 	return []way{
-		{"struct", func(c cell) {
-			row := Plain{Name: c.name()}
-			require.NoError(c, c.db.Create(&row).Error)
-			c.filled("plains", "id", row.ID)
-		}},
-		{"pointer to pointer", func(c cell) {
-			row := &Plain{Name: c.name()}
-			require.NoError(c, c.db.Create(&row).Error)
-			c.filled("plains", "id", row.ID)
-		}},
-		{"slice", func(c cell) {
-			rows := make([]Plain, 5)
-			require.NoError(c, c.db.Create(&rows).Error)
-			c.filled("plains", "id", ids(rows, plainID)...)
-			for i := 1; i < len(rows); i++ {
-				require.Greater(c, rows[i].ID, rows[i-1].ID)
-			}
-		}},
-		{"slice by value", func(c cell) {
-			rows := make([]Plain, 3)
-			require.NoError(c, c.db.Create(rows).Error)
-			c.filled("plains", "id", ids(rows, plainID)...)
-		}},
-		{"slice of pointers", func(c cell) {
-			rows := []*Plain{{}, {}, {}}
-			require.NoError(c, c.db.Create(rows).Error)
-			c.filled("plains", "id", ids(rows, plainPointerID)...)
+		creates("struct", &Plain{}),
+		creates("pointer to pointer", &pointer),
+		creates("slice", &[]Plain{{}, {}, {}, {}, {}}),
+		creates("slice by value", []Plain{{}, {}, {}}),
+		creates("slice of pointers", []*Plain{{}, {}, {}}),
+		creates("array", &[3]Plain{}),
+		creates("array of pointers by value", [2]*Plain{{}, {}}),
+		creates("ids that are set beside ids that are not", &[]Plain{{ID: 11}, {}, {ID: 12}, {}}, 11, 12),
+		creates("AUTO_INCREMENT model, ids set and not", &[]Auto{{Name: "a"}, {Name: "b", Model: gorm.Model{ID: 5}}, {Name: "c"}}, 5),
+		{"AUTO_INCREMENT model", func(c cell) {
+			row := Auto{Name: c.name()}
+			c.stored(c.db.Create(&row).Error, row)
+			require.Equal(c, "new", row.Status)
 		}},
 		{"a pointer listed twice", func(c cell) {
 			c.alike(
@@ -120,10 +112,9 @@ func shapes() []way {
 		}},
 		{"a pointer listed twice, keys of other kinds", func(c cell) {
 			text, pointed, base36, null := &Text{}, &Pointed{}, &Base36{}, &Null{}
-			require.NoError(c, c.db.Create([]*Text{text, text}).Error)
-			require.NoError(c, c.db.Create([]*Pointed{pointed, pointed}).Error)
-			require.NoError(c, c.db.Create([2]*Base36{base36, base36}).Error)
-			require.NoError(c, c.db.Create([]*Null{null, null}).Error)
+			for _, rows := range []any{[]*Text{text, text}, []*Pointed{pointed, pointed}, [2]*Base36{base36, base36}, []*Null{null, null}} {
+				require.NoError(c, c.db.Create(rows).Error)
+			}
 			require.NoError(c, c.db.Take(&Text{}, "id = ?", text.ID).Error)
 			require.NoError(c, c.db.Take(&Pointed{}, "id = ?", pointed.ID).Error)
 			require.Equal(c, "2 affected, stored [2 2 2 2]", c.counts(2, "texts", "pointeds", "base36", "nulls"))
@@ -133,43 +124,8 @@ func shapes() []way {
 			tx := c.db.Clauses(clause.OnConflict{UpdateAll: true}).Create([]*Based{row, {Name: c.name()}, row})
 			require.NoError(c, tx.Error)
 			require.Equal(c, "2 affected, stored [2]", c.counts(tx.RowsAffected, "baseds"))
-			require.NoError(c, c.db.Clauses(clause.OnConflict{DoNothing: true}).Create([]*Made{made, made}).Error)
-			c.filled("mades", "id", made.ID)
+			c.stored(c.db.Clauses(clause.OnConflict{DoNothing: true}).Create([]*Made{made, made}).Error, made)
 			require.Equal(c, c.returning, made.Origin == "database")
-		}},
-		{"array", func(c cell) {
-			rows := [3]Plain{}
-			require.NoError(c, c.db.Create(&rows).Error)
-			c.filled("plains", "id", ids(rows[:], plainID)...)
-		}},
-		{"array of pointers by value", func(c cell) {
-			rows := [2]*Plain{{}, {}}
-			require.NoError(c, c.db.Create(rows).Error)
-			c.filled("plains", "id", ids(rows[:], plainPointerID)...)
-		}},
-		{"ids that are set beside ids that are not", func(c cell) {
-			rows := []Plain{{ID: 11}, {}, {ID: 12}, {}}
-			require.NoError(c, c.db.Create(&rows).Error)
-			require.EqualValues(c, 11, rows[0].ID)
-			require.EqualValues(c, 12, rows[2].ID)
-			c.issued(rows[1].ID, rows[3].ID)
-			c.holds("plains", "id", ids(rows, plainID)...)
-		}},
-		{"AUTO_INCREMENT model", func(c cell) {
-			rows := []Auto{{Name: c.name()}, {Name: c.name()}, {Name: c.name()}}
-			require.NoError(c, c.db.Create(&rows).Error)
-			c.filled("autos", "id", ids(rows, autoID)...)
-			row := Auto{Name: c.name()}
-			require.NoError(c, c.db.Create(&row).Error)
-			c.holds("autos", "id", append(ids(rows, autoID), row.ID)...)
-			require.Equal(c, "new", row.Status)
-		}},
-		{"AUTO_INCREMENT model, ids set and not", func(c cell) {
-			rows := []Auto{{Name: c.name()}, {Name: c.name(), Model: gorm.Model{ID: 5}}, {Name: c.name()}}
-			require.NoError(c, c.db.Create(&rows).Error)
-			require.EqualValues(c, 5, rows[1].ID)
-			c.issued(rows[0].ID, rows[2].ID)
-			c.holds("autos", "id", ids(rows, autoID)...)
 		}},
 	}
 }
@@ -177,71 +133,38 @@ func shapes() []way {
 func finishers() []way {
 	return []way{
 		{"CreateInBatches", func(c cell) {
-			rows := make([]Plain, 25)
-			require.NoError(c, c.db.CreateInBatches(&rows, 10).Error)
-			c.filled("plains", "id", ids(rows, plainID)...)
+			rows, autos := make([]Plain, 25), []*Auto{{Name: "a"}, {Name: "b"}, {Name: "c"}}
+			c.stored(c.db.CreateInBatches(&rows, 10).Error, rows)
+			c.stored(c.db.CreateInBatches(autos, 2).Error, autos)
 		}},
-		{"CreateInBatches of pointers, AUTO_INCREMENT", func(c cell) {
-			rows := []*Auto{{Name: c.name()}, {Name: c.name()}, {Name: c.name()}}
-			require.NoError(c, c.db.CreateInBatches(rows, 2).Error)
-			c.filled("autos", "id", ids(rows, func(a *Auto) uint { return a.ID })...)
-		}},
-		{"CreateBatchSize", func(c cell) {
-			rows := make([]Plain, 5)
-			require.NoError(c, c.db.Session(&gorm.Session{CreateBatchSize: 2}).Create(&rows).Error)
-			c.filled("plains", "id", ids(rows, plainID)...)
-		}},
-		{"Save with a zero key", func(c cell) {
+		{"Save", func(c cell) {
 			row := Based{Name: c.name()}
-			require.NoError(c, c.db.Save(&row).Error)
-			c.filled("baseds", "id", row.ID)
-		}},
-		{"Save again updates", func(c cell) {
-			row := Based{Name: c.name()}
-			require.NoError(c, c.db.Save(&row).Error)
+			c.stored(c.db.Save(&row).Error, row)
 			id := row.ID
 			row.Name = c.name()
-			require.NoError(c, c.db.Save(&row).Error)
-			require.Equal(c, id, row.ID)
-			c.filled("baseds", "id", id)
+			c.stored(c.db.Save(&row).Error, row)
+			require.Equal(c, id, row.ID, "the second time, it updates")
 		}},
 		{"Save of a slice", func(c cell) {
 			first := Based{Name: c.name()}
 			require.NoError(c, c.db.Create(&first).Error)
 			rows := []Based{{Name: c.name()}, {Model: gormplugin.Model{ID: first.ID}, Name: c.name()}, {Name: c.name()}}
-			require.NoError(c, c.db.Save(&rows).Error)
-			require.Equal(c, first.ID, rows[1].ID)
-			c.filled("baseds", "id", ids(rows, func(b Based) int64 { return b.ID })...)
+			c.stored(c.db.Save(&rows).Error, rows, first.ID)
 		}},
 		{"FirstOrCreate", func(c cell) {
-			name := c.name()
 			var row, again Based
-			require.NoError(c, c.db.Where(Based{Name: name}).FirstOrCreate(&row).Error)
-			require.NoError(c, c.db.Where(Based{Name: name}).FirstOrCreate(&again).Error)
+			for _, into := range []*Based{&row, &again} {
+				c.stored(c.db.Where(Based{Name: "a"}).FirstOrCreate(into).Error, into)
+			}
 			require.Equal(c, row.ID, again.ID)
-			c.filled("baseds", "id", row.ID)
 		}},
 		{"generics", func(c cell) {
-			row, auto := Plain{}, Auto{Name: c.name()}
-			require.NoError(c, gorm.G[Plain](c.db).Create(c.Context(), &row))
-			rows := make([]Plain, 5)
-			require.NoError(c, gorm.G[Plain](c.db).CreateInBatches(c.Context(), &rows, 2))
-			c.filled("plains", "id", append(ids(rows, plainID), row.ID)...)
-			require.NoError(c, gorm.G[Auto](c.db).Create(c.Context(), &auto))
-			c.filled("autos", "id", auto.ID)
-		}},
-		{"generics: Set", func(c cell) {
-			name := clause.Column{Name: "name"}
-			require.NoError(c, gorm.G[Based](c.db).Set(clause.Assignment{Column: name, Value: c.name()}).Create(c.Context()))
-			var row Based
-			require.NoError(c, c.db.Take(&row).Error)
-			c.filled("baseds", "id", row.ID)
-		}},
-		{"table given by name", func(c cell) {
-			row := Plain{}
-			require.NoError(c, c.db.Table("ints").Create(&row).Error)
-			c.filled("ints", "id", row.ID)
-			c.holds("plains", "id")
+			row, rows, based := Auto{Name: c.name()}, make([]Plain, 5), Based{}
+			c.stored(gorm.G[Auto](c.db).Create(c.Context(), &row), row)
+			c.stored(gorm.G[Plain](c.db).CreateInBatches(c.Context(), &rows, 2), rows)
+			name := clause.Assignment{Column: clause.Column{Name: "name"}, Value: c.name()}
+			require.NoError(c, gorm.G[Based](c.db).Set(name).Create(c.Context()))
+			c.stored(c.db.Take(&based).Error, based)
 		}},
 		{"generics: table, conflict", func(c cell) {
 			first, rows := Based{Name: c.name()}, []Based{{Name: c.name()}, {Name: c.name()}}
@@ -252,17 +175,6 @@ func finishers() []way {
 			row := Plain{}
 			require.NoError(c, gorm.G[Plain](c.db).Table("ints").Create(c.Context(), &row))
 			c.filled("ints", "id", row.ID)
-		}},
-		{"generics: transaction", func(c cell) {
-			row := Plain{}
-			require.NoError(c, c.db.Transaction(func(tx *gorm.DB) error { return gorm.G[Plain](tx).Create(c.Context(), &row) }))
-			c.filled("plains", "id", row.ID)
-		}},
-		{"generics: associations", func(c cell) {
-			customer := Customer{Orders: []Order{{}}}
-			require.NoError(c, gorm.G[Customer](c.db).Create(c.Context(), &customer))
-			c.filled("orders", "id", customer.Orders[0].ID)
-			require.NoError(c, c.associate(customer.ID))
 		}},
 		{"a value of another type with the fields of the model", func(c cell) {
 			type Form Plain
@@ -288,35 +200,16 @@ func finishers() []way {
 			require.ErrorContains(c, c.db.Model(&Plain{}).Create([]Other{other}).Error, "gormplugin_test.Other")
 			c.filled("plains", "id", form.ID, forms[0].ID, forms[1].ID)
 		}},
-		{"tables by month, of one model", func(c cell) {
+		{"tables of one model", func(c cell) {
 			var rows [2]Plain
 			maps := []map[string]any{{"name": "a"}, {"name": "b"}}
-			for i, table := range []string{"ints", "typeds"} {
-				require.NoError(c, c.db.Table(table).Create(&rows[i]).Error)
-			}
+			require.NoError(c, c.db.Table("ints").Create(&rows[0]).Error)
+			require.NoError(c, c.db.Scopes(func(tx *gorm.DB) *gorm.DB { return tx.Table("typeds") }).Create(&rows[1]).Error)
 			require.NoError(c, c.db.Table("uints").Model(&Plain{}).Create(maps).Error)
 			c.filled("ints", "id", rows[0].ID)
 			c.filled("typeds", "id", rows[1].ID)
 			c.filled("uints", "id", ids(maps, mapID)...)
-		}},
-		{"scopes", func(c cell) {
-			row := Plain{}
-			scope := func(tx *gorm.DB) *gorm.DB { return tx.Table("ints") }
-			require.NoError(c, c.db.Scopes(scope).Create(&row).Error)
-			c.filled("ints", "id", row.ID)
-		}},
-		{"serializers", func(c cell) {
-			rows := []Serialized{{Labels: []string{"a"}}, {}}
-			require.NoError(c, c.db.Create(&rows).Error)
-			c.filled("serializeds", "id", rows[0].ID, rows[1].ID)
-			c.holds("serializeds WHERE labels <> 'null'", "labels", `["a"]`)
-		}},
-		{"soft-deleted", func(c cell) {
-			row := Based{Name: c.name()}
-			require.NoError(c, c.db.Create(&row).Error)
-			require.NoError(c, c.db.Delete(&row).Error)
-			require.ErrorIs(c, c.db.Take(&Based{}, row.ID).Error, gorm.ErrRecordNotFound)
-			c.filled("baseds", "id", row.ID)
+			c.holds("plains", "id")
 		}},
 	}
 }
