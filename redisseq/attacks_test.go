@@ -1,11 +1,12 @@
 package redisseq_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -65,85 +66,6 @@ func swapped(t testing.TB, s *store, c lease.Center, g lease.Grant) lease.Grant 
 	return again
 }
 
-func TestReleaseAfterASwapWhoseReplyWasLost(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	c := opened(t, s)
-	g := acquire(t, c)
-	s.Drop(t, "orders", leasetest.OneMark)
-	again := swapped(t, s, c, g)
-	require.ErrorIs(t, c.Release(t.Context(), g, g.Now), lease.ErrLost)
-	slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
-	require.NoError(t, err)
-	require.Equal(t, again.Ceiling, slots[g.Worker].Mark, "what was lent by it stays")
-}
-
-// Grants above a loss, to the millisecond, as in internal/rules.
-func TestLendsAboveALoss(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	one := func(r *lease.Request) { r.Pool, r.Last, r.TTL, r.Ahead = 1, 0, 10*time.Second, 29*time.Second }
-	c := opened(t, s, one)
-	g := acquire(t, c, one)
-	s.Sleep(time.Second)
-	s.Reincarnate(t)
-	_, err := c.Renew(t.Context(), g)
-	var q *lease.QuarantineError
-	require.ErrorAs(t, err, &q)
-	at, top := g.Now+1000, g.Now+33_000
-	require.Equal(t, []int64{at, at + 3001}, []int64{q.Now.UnixMilli(), q.Until.UnixMilli()})
-	s.Sleep(3 * time.Second)
-	_, err = c.Renew(t.Context(), g)
-	require.ErrorAs(t, err, &q, "there is nothing to lend")
-	require.Contains(t, q.Reason, "changed from")
-	require.Equal(t, q.Until, requireQuarantine(t, c, one).Until)
-
-	s.Sleep(time.Millisecond)
-	again := renew(t, c, g)
-	require.Equal(t, []int64{top, top + 1001, at + 3001, g.Since}, []int64{again.Floor, again.Ceiling, again.Now, again.Since})
-	require.Equal(t, at+3002, again.Token)
-	slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
-	require.NoError(t, err)
-	require.Equal(t, []int64{at + 3001 + 10_000, top + 1001}, []int64{slots[0].Expires, slots[0].Mark})
-
-	s.Sleep(time.Second)
-	for name, asked := range map[string]lease.Grant{"with the new grant": again, "the reply was lost": g} {
-		same := renew(t, c, asked)
-		require.Equal(t, []int64{again.Token, top, top + 2001}, []int64{same.Token, same.Floor, same.Ceiling}, name)
-	}
-	same, err := c.Acquire(t.Context(), g.Request)
-	require.NoError(t, err)
-	require.Equal(t, []int64{again.Token, top, top + 2001}, []int64{same.Token, same.Floor, same.Ceiling})
-	forged := again
-	forged.Token++
-	_, err = c.Renew(t.Context(), forged)
-	require.ErrorIs(t, err, lease.ErrLost)
-
-	// The clock catches up: TTL above the floor, then TTL above the clock.
-	s.Sleep(8 * time.Second)
-	require.Equal(t, top+10_000, renew(t, c, again).Ceiling)
-	for range 4 {
-		s.Sleep(8 * time.Second)
-		again = renew(t, c, again)
-	}
-	require.Equal(t, []int64{top, again.Now + 10_000}, []int64{again.Floor, again.Ceiling})
-}
-
-// With exact times, nothing is lent before the clock has passed the lost grants.
-func TestExactTimes(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	exact := func(r *lease.Request) { r.Ahead = 0 }
-	c := opened(t, s, exact)
-	acquire(t, c, exact)
-	s.Drop(t, "orders", leasetest.OneMark)
-	q := requireQuarantine(t, c, exact)
-	require.Equal(t, 32*time.Second+time.Millisecond, q.Wait())
-	s.Sleep(q.Wait())
-	g := acquire(t, c, exact)
-	require.Equal(t, g.Now-1, g.Floor)
-}
-
 // A repeated Acquire does not return a grant whose mark was lost.
 func TestRepeatedWithoutItsMark(t *testing.T) {
 	t.Parallel()
@@ -160,12 +82,13 @@ func TestRepeatedWithoutItsMark(t *testing.T) {
 // too far ahead.
 func TestMarksAhead(t *testing.T) {
 	t.Parallel()
-	s := newReal(t)
+	s, ns := newShared(t)
 	const n = 3000
-	c := opened(t, s, pool(n))
-	slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
+	all := func(r *lease.Request) { r.Namespace, r.Pool, r.Last = ns, n, n-1 }
+	c := opened(t, s, all)
+	slots, err := c.Extras().Lister.Slots(t.Context(), ns)
 	require.NoError(t, err)
-	now, k := slots[0].Now, keys("orders")
+	now, k := slots[0].Now, keys(ns)
 	ahead := request().Ahead.Milliseconds()
 	set := func(worker, expires, mark int64) {
 		require.NoError(t, s.Admin.ZAdd(t.Context(), k[0], redis.Z{Score: float64(expires), Member: worker}).Err())
@@ -181,7 +104,7 @@ func TestMarksAhead(t *testing.T) {
 	require.NoError(t, err)
 	soonest := func(want int64) {
 		t.Helper()
-		_, err := c.Acquire(t.Context(), request(pool(n)))
+		_, err := c.Acquire(t.Context(), request(all))
 		var full *lease.NoFreeWorkerError
 		require.ErrorAs(t, err, &full)
 		require.Equal(t, want, full.Soonest.UnixMilli())
@@ -192,43 +115,9 @@ func TestMarksAhead(t *testing.T) {
 	set(10, now+400_000, now) // a running lease
 	soonest(now + 400_001)
 	set(2999, now-1, now+ahead-1)
-	g := acquire(t, c, pool(n))
+	g := acquire(t, c, all)
 	require.Equal(t, []int64{2999, now + ahead - 1}, []int64{g.Worker, g.Floor})
 	require.LessOrEqual(t, g.Ceiling, g.Now+30_000)
-}
-
-func TestClockThatStepsBack(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	c := opened(t, s)
-	g := acquire(t, c)
-	require.NoError(t, c.Release(t.Context(), g, g.Ceiling))
-	s.Sleep(-10 * time.Second)
-	for range 3 {
-		require.NotEqual(t, g.Worker, acquire(t, c).Worker)
-	}
-	s.Wipe(t)
-	first := requireQuarantine(t, c)
-	s.Sleep(-10 * time.Second)
-	s.Drop(t, "orders", leasetest.OneMark)
-	again := requireQuarantine(t, c)
-	require.Equal(t, first.Until, again.Until, "a quarantine that runs is not cut short")
-	require.Contains(t, again.Reason, "of 4 leases 0, marks 1, owners 0")
-}
-
-func TestRetriedAcquireReturnsTheFirstFloor(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	c := opened(t, s)
-	req := request()
-	first, err := c.Acquire(t.Context(), req)
-	require.NoError(t, err)
-	s.Sleep(time.Second)
-	second, err := c.Acquire(t.Context(), req)
-	require.NoError(t, err)
-	require.Equal(t, first.Now+1000, second.Now)
-	second.Now = first.Now
-	require.Equal(t, first, second)
 }
 
 func TestKeysLostInAnyCombination(t *testing.T) {
@@ -236,7 +125,7 @@ func TestKeysLostInAnyCombination(t *testing.T) {
 	s := newMini(t)
 	for lost := 1; lost < 16; lost++ {
 		ns := fmt.Sprint("lost-", lost)
-		in := func(r *lease.Request) { r.Namespace = ns }
+		in := named(ns)
 		c := opened(t, s, in)
 		g := acquire(t, c, in)
 		released := acquire(t, c, in)
@@ -282,162 +171,37 @@ func TestKeysLostInAnyCombination(t *testing.T) {
 	}
 }
 
-func TestWipeWithMixedTTLs(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	c := opened(t, s)
-	acquire(t, c)
-	s.Wipe(t)
-	q := requireQuarantine(t, c, func(r *lease.Request) { r.TTL = 5 * time.Second })
-	require.Equal(t, 2251*time.Millisecond, q.Wait(), "by MaxTTL and skew, whatever the newcomer's own TTL is")
-}
-
-func TestRestartToStaleDataAndTheHolderRenewsFirst(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	c := opened(t, s)
-	restore := s.Snapshot(t)
-	g := acquire(t, c)
-	restore()
-	s.Reincarnate(t)
-	_, err := c.Renew(t.Context(), g)
-	require.ErrorIs(t, err, lease.ErrLost)
-	q := requireQuarantine(t, c)
-	require.Greater(t, horizon(q), g.Ceiling)
-	require.Contains(t, q.Reason, fmt.Sprintf("changed from %040x/%040[1]x to %040x/%040[1]x", 1, 2))
-}
-
-func TestIncarnationThatFlips(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	c := opened(t, s)
-	s.Reincarnate(t)
-	require.Contains(t, requireQuarantine(t, c).Reason, "changed from")
-	s.Run.Add(-1)
-	s.Sleep(time.Second)
-	q := requireQuarantine(t, c)
-	require.Contains(t, q.Reason, "flips between")
-	require.Contains(t, q.Reason, "quarantine: never")
-	require.Equal(t, 2251*time.Millisecond, q.Wait(), "and still nothing is lent")
-}
-
-func TestReleaseIsHeldWithinTheGrant(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	c := opened(t, s, pool(1))
-	for _, lastUsed := range []int64{-1, 0, 1 << 62} {
-		g := acquire(t, c, pool(1))
-		require.NoError(t, c.Release(t.Context(), g, lastUsed))
-		slots, err := c.Extras().Lister.Slots(t.Context(), g.Namespace)
-		require.NoError(t, err)
-		require.Equal(t, min(max(lastUsed, g.Floor), g.Ceiling), slots[0].Mark)
-		s.Sleep(time.Duration(slots[0].Mark-slots[0].Now+1) * time.Millisecond)
-	}
-}
-
-func TestPoolLowered(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	c := opened(t, s)
-	_, err := c.Acquire(t.Context(), request(pool(2)))
-	var m *lease.MismatchError
-	require.ErrorAs(t, err, &m)
-	require.Contains(t, m.Stored.String(), "pool=4")
-	require.Contains(t, m.Asked.String(), "pool=2")
-
-	// Without the pin, the records still show the other pool.
-	require.NoError(t, s.Admin.Del(t.Context(), keys("orders")[3]).Err())
-	_, err = c.Acquire(t.Context(), request(pool(2)))
-	require.ErrorIs(t, err, lease.ErrDamaged)
-}
-
-func TestClockFarOffWritesNothing(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	for _, off := range []time.Duration{time.Hour, -time.Hour} {
-		req := request(func(r *lease.Request) { r.Local = time.Now().Add(off).UnixMilli() })
-		_, err := s.center(t).Acquire(t.Context(), req)
-		require.ErrorAs(t, err, new(*lease.ClockError))
-		require.ErrorAs(t, s.center(t).Extras().Init(t.Context(), req), new(*lease.ClockError))
-	}
-	require.Zero(t, s.Admin.DBSize(t.Context()).Val())
-}
-
-func TestHolderUnrenewedTooLongAcrossARestart(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	c := opened(t, s)
-	g := acquire(t, c)
-	s.Sleep(28*time.Second + time.Millisecond) // less than the skew is left
-	s.Reincarnate(t)
-	_, err := c.Renew(t.Context(), g)
-	require.ErrorIs(t, err, lease.ErrLost)
-	requireQuarantine(t, c)
-	s.Sleep(32*time.Second + time.Millisecond)
-	acquire(t, c)
-}
-
-func TestRecordOfAnOwnerThatOthersTookOver(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	c := opened(t, s, pool(2))
-	req := request(pool(2))
-	old, err := c.Acquire(t.Context(), req)
-	require.NoError(t, err)
-	s.Sleep(31 * time.Second)
-	mine, err := c.Acquire(t.Context(), req) // the same owner, after its first grant has expired
-	require.NoError(t, err)
-	require.NotEqual(t, old.Worker, mine.Worker)
-	other := acquire(t, c, pool(2))
-	require.Equal(t, old.Worker, other.Worker)
-	again, err := c.Acquire(t.Context(), req)
-	require.NoError(t, err)
-	require.Equal(t, mine.Worker, again.Worker)
-	_, err = c.Renew(t.Context(), old)
-	require.ErrorIs(t, err, lease.ErrLost)
-}
-
-// TestDamage is about what only the keys of Redis can have: names that are none, other types.
+// TestDamage is about what only the keys of Redis can have: names that are none, other types. The
+// rest is a promise of leasetest.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	s := newMini(t)
 	ctx, k := t.Context(), keys("orders")
-	for name, harm := range map[string]func() error{
-		"member": func() error { return s.Admin.ZAdd(ctx, k[0], redis.Z{Score: 0, Member: "x"}).Err() },
-		"member replaced": func() error {
-			return redis.NewScript("redis.call('ZREM', KEYS[1], '0') return redis.call('ZADD', KEYS[1], 0, '00')").Run(ctx, s.Admin, k).Err()
-		},
-		"member in excess": func() error { return s.Admin.ZAdd(ctx, k[0], redis.Z{Score: 0, Member: "4"}).Err() },
-		"mark in excess":   func() error { return s.Admin.HSet(ctx, k[1], "x", "1").Err() },
-		"mark replaced": func() error {
-			return redis.NewScript("redis.call('HDEL', KEYS[2], '0') return redis.call('HSET', KEYS[2], 'x', 0)").Run(ctx, s.Admin, k).Err()
-		},
-		"owner":           func() error { return s.Admin.HSet(ctx, k[2], "0", "me\r\n>\xff").Err() },
-		"owner in excess": func() error { return s.Admin.HSet(ctx, k[2], "x", "").Err() },
-		"lease is a hash": func() error {
-			return redis.NewScript("redis.call('DEL', KEYS[1]) return redis.call('HSET', KEYS[1], 'a', 'b')").Run(ctx, s.Admin, k).Err()
-		},
-		"mark is a zset": func() error {
-			return redis.NewScript("redis.call('DEL', KEYS[2]) return redis.call('ZADD', KEYS[2], 1, 'b')").Run(ctx, s.Admin, k).Err()
-		},
-		"owner is a list": func() error {
-			return redis.NewScript("redis.call('DEL', KEYS[3]) return redis.call('LPUSH', KEYS[3], 'b')").Run(ctx, s.Admin, k).Err()
-		},
-		"meta is a value": func() error { return s.Admin.Set(ctx, k[3], "orders", 0).Err() },
-	} {
+	harms := map[string]string{
+		"another member":   "redis.call('ZREM', KEYS[1], '0') redis.call('ZADD', KEYS[1], 0, '00')",
+		"member in excess": "redis.call('ZADD', KEYS[1], 0, '4')",
+		"another mark":     "redis.call('HDEL', KEYS[2], '0') redis.call('HSET', KEYS[2], 'x', 0)",
+		"mark in excess":   "redis.call('HSET', KEYS[2], 'x', 0)",
+		"owner":            `redis.call('HSET', KEYS[3], '0', '\27[2J\r\n' .. string.rep('A', 1048576))`,
+		"owner in excess":  "redis.call('HSET', KEYS[3], 'x', '')",
+	}
+	for i, key := range []string{"lease", "mark", "owner", "meta"} {
+		harms[key+" is a list"] = fmt.Sprintf("redis.call('DEL', KEYS[%d]) redis.call('LPUSH', KEYS[%[1]d], 'b')", i+1)
+	}
+	for name, harm := range harms {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)
-			c := opened(t, s, pool(4))
-			require.NoError(t, harm())
+			c := opened(t, s)
+			require.NoError(t, redis.NewScript(harm+" return 1").Run(ctx, s.Admin, k).Err())
 			before := s.Records(t)
-			g2, err := c.Acquire(ctx, request(func(r *lease.Request) { r.Last = 0 }))
+			g, err := c.Acquire(ctx, request(func(r *lease.Request) { r.Last = 0 }))
 			require.ErrorIs(t, err, lease.ErrDamaged)
-			require.Zero(t, g2)
-			require.Contains(t, err.Error(), "delete all four")
-			require.Contains(t, err.Error(), s.Addr)
+			require.Zero(t, g)
+			require.ErrorContains(t, err, "delete all four")
+			require.ErrorContains(t, err, s.Addr)
 			require.Less(t, len(err.Error()), 900)
+			require.False(t, strings.ContainsFunc(err.Error(), unicode.IsControl), "%q", err)
 			require.Equal(t, before, s.Records(t), "nothing was changed")
-
 			require.ErrorIs(t, c.Extras().Init(ctx, request()), lease.ErrExists)
 		})
 	}
@@ -448,13 +212,10 @@ func TestDamage(t *testing.T) {
 func TestInitInSteps(t *testing.T) {
 	t.Parallel()
 	last := func(r *lease.Request) { r.Pool, r.First, r.Last = 9000, 8999, 8999 }
-	for name, lose := range map[string]func(*store) error{
-		"all":      func(s *store) error { return s.Admin.Del(t.Context(), keys("orders")...).Err() },
-		"but meta": func(s *store) error { return s.Admin.Del(t.Context(), keys("orders")[:3]...).Err() },
-		"a worker id": func(s *store) error {
-			k := keys("orders")
-			return errors.Join(s.Admin.ZRem(t.Context(), k[0], "8999").Err(), s.Admin.HDel(t.Context(), k[1], "8999").Err(), s.Admin.HDel(t.Context(), k[2], "8999").Err())
-		},
+	for name, loss := range map[string]string{
+		"all":         "redis.call('DEL', unpack(KEYS))",
+		"but meta":    "redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])",
+		"a worker id": "redis.call('ZREM', KEYS[1], '8999') redis.call('HDEL', KEYS[2], '8999') redis.call('HDEL', KEYS[3], '8999')",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -462,11 +223,17 @@ func TestInitInSteps(t *testing.T) {
 			other := s.center(t)
 			var held lease.Grant
 			client := s.Client(t)
-			client.AddHook(&afterAStep{do: func() {
+			lost := false
+			client.AddHook(hook(func(cmds []redis.Cmder, call func() error) error {
+				err := call()
+				if step, ok := cmds[0].(*redis.Cmd); !ok || lost || fmt.Sprint(step.Val()) != "[MORE]" {
+					return err
+				}
+				lost = true
 				s.Sleep(requireQuarantine(t, other, last).Wait())
 				held = acquire(t, other, last)
-				require.NoError(t, lose(s))
-			}})
+				return redis.NewScript(loss+" return 1").Run(t.Context(), s.Admin, keys("orders")).Err()
+			}))
 			c, err := redisseq.New(client)
 			require.NoError(t, err)
 			if err := c.Extras().Init(t.Context(), request(last)); err != nil {
@@ -475,29 +242,5 @@ func TestInitInSteps(t *testing.T) {
 			s.Sleep(requireQuarantine(t, other, last).Wait())
 			require.GreaterOrEqual(t, acquire(t, other, last).Floor, held.Ceiling)
 		})
-	}
-}
-
-// afterAStep runs do once, after the first reply that asks for another step.
-type afterAStep struct {
-	redis.Hook
-	do func()
-}
-
-func (*afterAStep) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (*afterAStep) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (h *afterAStep) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		if script, ok := cmd.(*redis.Cmd); ok && h.do != nil && fmt.Sprint(script.Val()) == "[MORE]" {
-			do := h.do
-			h.do = nil
-			do()
-		}
-		return err
 	}
 }

@@ -2,8 +2,10 @@ package redisseq_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -20,48 +22,59 @@ func TestNewRefuses(t *testing.T) {
 		o.Addrs = []string{"127.0.0.1:1"}
 		return redis.NewClusterClient(&o)
 	}
-	for name, c := range map[string]struct {
-		client redis.UniversalClient
+	wait := redisseq.WithWaitReplicas
+	for want, refused := range map[string][]redis.UniversalClient{
+		"it is nil":                {nil},
+		"nil *redis.Client":        {(*redis.Client)(nil)},
+		"nil *redis.ClusterClient": {(*redis.ClusterClient)(nil)},
+		"Cluster":                  {redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})},
+		"replicas":                 {cluster(redis.ClusterOptions{ReadOnly: true}), cluster(redis.ClusterOptions{RouteByLatency: true}), cluster(redis.ClusterOptions{RouteRandomly: true})},
+		"set ReadTimeout":          {single(redis.Options{ReadTimeout: -1}), single(redis.Options{ReadTimeout: -2}), cluster(redis.ClusterOptions{ReadTimeout: -1})},
+		"WriteTimeout":             {single(redis.Options{WriteTimeout: -1})},
+	} {
+		for _, client := range refused {
+			_, err := redisseq.New(client)
+			require.ErrorIs(t, err, redisseq.ErrClient)
+			require.ErrorContains(t, err, want)
+			if client != nil && !strings.Contains(want, "nil") {
+				require.NoError(t, client.Close())
+			}
+		}
+	}
+	client := single(redis.Options{ReadTimeout: time.Second})
+	t.Cleanup(func() { _ = client.Close() })
+	_, err := redisseq.New(shrunk{client}, wait(1, time.Millisecond))
+	require.ErrorIs(t, err, redisseq.ErrClient)
+	require.ErrorContains(t, err, "one connection")
+	for _, c := range []struct {
+		option redisseq.Option
 		want   string
 	}{
-		"nil":                {nil, "it is nil"},
-		"nil client":         {(*redis.Client)(nil), "nil *redis.Client"},
-		"nil cluster":        {(*redis.ClusterClient)(nil), "nil *redis.ClusterClient"},
-		"ring":               {redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}}), "Cluster"},
-		"read only":          {cluster(redis.ClusterOptions{ReadOnly: true}), "replicas"},
-		"by latency":         {cluster(redis.ClusterOptions{RouteByLatency: true}), "replicas"},
-		"at random":          {cluster(redis.ClusterOptions{RouteRandomly: true}), "replicas"},
-		"no timeout":         {single(redis.Options{ReadTimeout: -1}), "set ReadTimeout"},
-		"no deadline":        {single(redis.Options{ReadTimeout: -2}), "set ReadTimeout"},
-		"no write timeout":   {single(redis.Options{WriteTimeout: -1}), "WriteTimeout"},
-		"cluster no timeout": {cluster(redis.ClusterOptions{ReadTimeout: -1}), "set ReadTimeout"},
+		{redisseq.WithQuarantine("sometimes"), "is n"},
+		{redisseq.WithQuarantine(""), "is n"},
+		{redisseq.WithPrefix(""), "is n"},
+		{redisseq.WithPrefix("a{b"), "is n"},
+		{redisseq.WithPrefix("a b"), "is n"},
+		{redisseq.WithPrefix("ü"), "is n"},
+		{redisseq.WithPrefix(strings.Repeat("x", 129)), "is n"},
+		{wait(-1, time.Second), "WithWaitReplicas(-1, 1s): give 0 replicas"},
+		{wait(1, 0), "WithWaitReplicas(1, 0s)"},
+		{wait(1, time.Microsecond), "give 0 replicas"},
+		{wait(1, 2100*time.Millisecond), "WithWaitReplicas(1, 2.1s)"},
+		{wait(1, time.Second), "waits for 1s, but the client"},
+		{wait(1, 2*time.Second), "set a longer ReadTimeout"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if c.client != nil && !strings.HasPrefix(name, "nil") {
-				t.Cleanup(func() { _ = c.client.Close() })
-			}
-			_, err := redisseq.New(c.client)
-			require.ErrorIs(t, err, redisseq.ErrClient)
-			require.ErrorContains(t, err, c.want)
-		})
+		_, err := redisseq.New(client, c.option)
+		require.ErrorContains(t, err, c.want)
 	}
-}
-
-func TestNewRefusesOptions(t *testing.T) {
-	t.Parallel()
-	client := redis.NewClient(&redis.Options{})
-	t.Cleanup(func() { _ = client.Close() })
-	for _, option := range []redisseq.Option{
-		redisseq.WithQuarantine("sometimes"), redisseq.WithQuarantine(""),
-		redisseq.WithPrefix(""), redisseq.WithPrefix("a{b"), redisseq.WithPrefix("a b"), redisseq.WithPrefix("ü"), redisseq.WithPrefix(strings.Repeat("x", 129)),
-	} {
-		_, err := redisseq.New(client, option)
-		require.ErrorContains(t, err, "is n")
-	}
-	_, err := redisseq.New(nil, redisseq.WithPrefix(""), redisseq.WithQuarantine("x"))
+	_, err = redisseq.New(nil, redisseq.WithPrefix(""), redisseq.WithQuarantine("x"))
 	require.ErrorIs(t, err, redisseq.ErrClient)
 	require.ErrorContains(t, err, "prefix")
 	require.ErrorContains(t, err, "quarantine", "every fault in one error")
+	for _, option := range []redisseq.Option{nil, wait(1, 900*time.Millisecond), wait(0, 0)} {
+		_, err = redisseq.New(client, option)
+		require.NoError(t, err)
+	}
 }
 
 func TestNames(t *testing.T) {
@@ -70,6 +83,7 @@ func TestNames(t *testing.T) {
 		"redis db.example:6380 db 2":   redis.NewClient(&redis.Options{Addr: "db.example:6380", DB: 2, Username: "u", Password: "secret"}),
 		"redis /run/redis.sock db 0":   redis.NewClient(&redis.Options{Network: "unix", Addr: "/run/redis.sock"}),
 		"redis cluster a:1,b:2":        redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"b:2", "a:1"}, Password: "secret"}),
+		"redis cluster":                redis.NewFailoverClusterClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{"127.0.0.1:1"}, Password: "secret"}),
 		"redis by sentinel db 1":       redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{"s:1"}, DB: 1}),
 		"redis (redisseq_test.shrunk)": shrunk{redis.NewClient(&redis.Options{})},
 	} {
@@ -128,38 +142,8 @@ func TestExamineNamesTheServer(t *testing.T) {
 	}
 }
 
-func TestInitRefusesWhatIsThere(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	for _, key := range keys("orders") {
-		s.Wipe(t)
-		require.NoError(t, s.Admin.Set(t.Context(), key, "x", 0).Err())
-		require.ErrorIs(t, s.center(t).Extras().Init(t.Context(), request()), lease.ErrExists)
-		require.EqualValues(t, 1, s.Admin.DBSize(t.Context()).Val())
-	}
-}
-
-func TestRequestsThatAreWrong(t *testing.T) {
-	t.Parallel()
-	s := newMini(t)
-	c, ctx := s.center(t), t.Context()
-	bad := request(func(r *lease.Request) { r.Namespace = "a}b" })
-	_, err := c.Acquire(ctx, bad)
-	require.ErrorContains(t, err, "namespace")
-	require.ErrorContains(t, c.Extras().Init(ctx, bad), "namespace")
-	_, err = c.Extras().Lister.Slots(ctx, bad.Namespace)
-	require.ErrorContains(t, err, "namespace")
-	_, err = c.Renew(ctx, lease.Grant{Request: bad, Token: 1})
-	require.ErrorContains(t, err, "namespace")
-	require.ErrorContains(t, c.Release(ctx, lease.Grant{Request: bad, Token: 1}, 0), "namespace")
-	require.Zero(t, s.Admin.DBSize(ctx).Val())
-	slots, err := c.Extras().Lister.Slots(ctx, "unknown")
-	require.NoError(t, err)
-	require.Empty(t, slots)
-}
-
 func FuzzReply(f *testing.F) {
-	for _, seed := range []string{"OK\x000\x001\x002\x003\x004\x005", "OK\x001\x002\x003", "FULL\x001\x002", "QUARANTINE\x001\x002\x00why", "MISMATCH\x00pin", "CLOCK\x001", "LOST", "NORUNID", "VERSION\x005.0", "EXISTS", "MORE", "OK\x001\x002\x000\x000\x000\x000\x00me", ""} {
+	for _, seed := range []string{"OK\x000\x001\x002\x003\x004\x005", "OK\x001\x002\x003", "FULL\x001\x002", "QUARANTINE\x001\x002\x00why", "MISMATCH\x00pin", "CLOCK\x001", "LOST", "NORUNID", "VERSION\x005.0", "EXISTS", "MORE", "OK\x001\x002\x000\x000\x000\x000\x00me", "OK\x00x\x001\x001\x001\x001\x001", "OK\x001\x0099999999999999999999", "OK\x00x\x001", "QUARANTINE\x001", "?", ""} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -177,6 +161,9 @@ func FuzzReply(f *testing.F) {
 			} else {
 				require.Equal(t, "OK", list[0])
 				require.Len(t, list, 7)
+			}
+			if fmt.Sprint(reply) == "[MORE]" {
+				require.ErrorIs(t, err, lease.ErrDamaged, "records that are made for ever")
 			}
 			if g, err = c.Renew(ctx, lease.Grant{Request: request(), Token: 1}); err != nil {
 				require.Zero(t, g)

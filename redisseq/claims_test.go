@@ -16,9 +16,9 @@ func TestMemoryOfAPool(t *testing.T) {
 		"orders@orders-6c8f9d7b5-x2x9z:1":    500_000,
 		strings.Repeat("h", lease.MaxHolder): 800_000,
 	} {
-		s := newReal(t)
+		s, ns := newShared(t)
 		c := s.center(t)
-		req := request(pool(1024), func(r *lease.Request) { r.Holder = holder })
+		req := request(pool(1024), named(ns), func(r *lease.Request) { r.Holder = holder })
 		require.NoError(t, c.Extras().Init(t.Context(), req))
 		for range req.Pool {
 			req.Owner = lease.NewOwner()
@@ -26,7 +26,7 @@ func TestMemoryOfAPool(t *testing.T) {
 			require.NoError(t, err)
 		}
 		var bytes int64
-		for _, key := range s.Admin.Keys(t.Context(), "*").Val() {
+		for _, key := range keys(ns) {
 			n, err := s.Admin.MemoryUsage(t.Context(), key, 0).Result()
 			require.NoError(t, err)
 			bytes += n

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/test/redistest"
-	"github.com/snowlease/snowlease/lease"
 )
 
 // TestFailoverThereAndBack: a master loses acknowledged writes when it becomes the replica
@@ -29,28 +28,6 @@ func TestFailoverThereAndBack(t *testing.T) {
 			next := acquire(t, c, pool(1))
 			require.Equal(t, g.Worker, next.Worker)
 			require.GreaterOrEqual(t, next.Floor, g.Ceiling)
-		},
-		"leases, and the holder renews first": func(t *testing.T, p redistest.Pair) {
-			c := opened(t, &store{Store: p.Store}, pool(1))
-			p.Stale()
-			g := acquire(t, c, pool(1))
-			p.Back()
-			_, err := c.Renew(t.Context(), g)
-			require.ErrorIs(t, err, lease.ErrLost)
-			require.Greater(t, horizon(requireQuarantine(t, c, pool(1))), g.Ceiling)
-		},
-		"leases, and the holder is on record": func(t *testing.T, p redistest.Pair) {
-			c := opened(t, &store{Store: p.Store}, pool(1))
-			g := acquire(t, c, pool(1))
-			p.Stale()
-			p.Sleep(time.Second)
-			g = renew(t, c, g)
-			p.Back()
-			q := requireQuarantine(t, c, pool(1))
-			p.Sleep(q.Wait() + time.Second)
-			again := renew(t, c, g)
-			require.Equal(t, horizon(q), again.Floor)
-			require.Greater(t, again.Floor, g.Ceiling)
 		},
 	})
 }

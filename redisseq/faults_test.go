@@ -22,59 +22,13 @@ import (
 
 // Tests on real servers. They use short times and wait for them.
 
-func TestRestartWithItsData(t *testing.T) {
-	t.Parallel()
-	s := newReal(t)
-	short := ttl(2 * time.Second)
-	c := opened(t, s, short)
-	g := acquire(t, c, short)
-	s.Reincarnate(t)
-	q := requireQuarantine(t, c, short)
-	require.Contains(t, q.Reason, "incarnation of the store changed from")
-	again := renewSoon(t, c, g)
-	next := acquire(t, s.center(t), short)
-	for _, g := range []lease.Grant{again, next} {
-		require.GreaterOrEqual(t, g.Floor, q.Until.Add(g.Ahead).UnixMilli()-1)
-	}
-}
-
-func TestRestartWithoutData(t *testing.T) {
-	t.Parallel()
-	s, srv := startReal(t)
-	c := opened(t, s)
-	g := acquire(t, c)
-	srv.Kill()
-	_, err := c.Renew(t.Context(), g)
-	require.Error(t, err)
-	require.NotErrorIs(t, err, lease.ErrLost)
-	require.Contains(t, err.Error(), "at redis "+s.Addr+" db 0")
-	srv.Start()
-	_, err = c.Renew(t.Context(), g)
-	require.ErrorIs(t, err, lease.ErrLost)
-	q := requireQuarantine(t, c)
-	require.Contains(t, q.Reason, "nothing is on record")
-	require.Greater(t, horizon(q), g.Ceiling)
-}
-
-func TestKilledAndRestartedFromAnOldDump(t *testing.T) {
-	t.Parallel()
-	s, srv := startReal(t)
-	c := opened(t, s)
-	require.NoError(t, s.Admin.Save(t.Context()).Err())
-	g := acquire(t, c)
-	srv.Kill()
-	srv.Start()
-	q := requireQuarantine(t, c) // a newcomer asks first
-	_, err := c.Renew(t.Context(), g)
-	require.ErrorIs(t, err, lease.ErrLost)
-	s.Sleep(q.Wait())
-	require.Greater(t, acquire(t, c).Floor, g.Ceiling)
-}
-
+// TestUserWithoutInfo: a server whose incarnation is unknown lends nothing and renews nothing, also
+// if it returns with an old dump.
 func TestUserWithoutInfo(t *testing.T) {
 	t.Parallel()
 	s, srv := startReal(t)
-	require.NoError(t, s.Admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-info").Err())
+	deny := func() { user(t, s, ">secret", "~snowlease:*", "+@all", "-info") }
+	deny()
 	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "secret"})
 	t.Cleanup(func() { _ = client.Close() })
 	c, err := redisseq.New(client)
@@ -82,8 +36,8 @@ func TestUserWithoutInfo(t *testing.T) {
 	refused := func(err error) {
 		t.Helper()
 		require.ErrorIs(t, err, redisseq.ErrRunID)
-		require.Contains(t, err.Error(), "+info")
-		require.Contains(t, err.Error(), "quarantine: never")
+		require.ErrorContains(t, err, "+info")
+		require.ErrorContains(t, err, "quarantine: never")
 		require.NotContains(t, err.Error(), "secret")
 	}
 	refused(c.Extras().Init(t.Context(), request()))
@@ -91,12 +45,11 @@ func TestUserWithoutInfo(t *testing.T) {
 	refused(err)
 	require.Zero(t, s.Admin.DBSize(t.Context()).Val())
 
-	// The same with a grant in use, when the server returns with an old dump.
 	g := acquire(t, opened(t, s))
 	require.NoError(t, s.Admin.Save(t.Context()).Err())
 	srv.Kill()
 	srv.Start()
-	require.NoError(t, s.Admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-info").Err())
+	deny()
 	_, err = c.Renew(t.Context(), g)
 	refused(err)
 	refused(c.Release(t.Context(), g, g.Now))
@@ -107,45 +60,26 @@ func TestUserWithoutInfo(t *testing.T) {
 	acquire(t, c)
 }
 
-func TestUserWithoutRights(t *testing.T) {
-	t.Parallel()
-	s := newReal(t)
-	require.NoError(t, s.Admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~other:*", "+@all").Err())
-	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "secret"})
-	t.Cleanup(func() { _ = client.Close() })
-	c, err := redisseq.New(client)
-	require.NoError(t, err)
-	_, err = c.Acquire(t.Context(), request())
-	require.ErrorContains(t, err, "NOPERM")
-}
-
+// TestMemoryLimit: renewals and grants continue at the limit. Evicted keys start a quarantine.
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
 	s := newReal(t)
 	c := opened(t, s)
-	g := acquire(t, c)
-	require.NoError(t, s.Admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
-	require.ErrorContains(t, s.Admin.Set(t.Context(), "k", "v", 0).Err(), "OOM")
-	g = renew(t, c, g)
+	set := func(name, value string) { require.NoError(t, s.Admin.ConfigSet(t.Context(), name, value).Err()) }
+	for _, policy := range []string{"noeviction", "volatile-ttl"} {
+		set("maxmemory-policy", policy)
+		set("maxmemory", "1")
+		require.ErrorContains(t, s.Admin.Set(t.Context(), "k", "v", 0).Err(), "OOM")
+		g := renew(t, c, acquire(t, c))
+		require.NoError(t, c.Release(t.Context(), g, g.Now))
+	}
 	acquire(t, c)
-	require.NoError(t, c.Release(t.Context(), g, g.Now))
-}
-
-func TestEviction(t *testing.T) {
-	t.Parallel()
-	s := newReal(t)
-	c := opened(t, s)
-	g := acquire(t, c)
-	require.NoError(t, s.Admin.ConfigSet(t.Context(), "maxmemory-policy", "volatile-ttl").Err())
-	require.NoError(t, s.Admin.ConfigSet(t.Context(), "maxmemory", "1").Err())
-	renew(t, c, g)
-
-	require.NoError(t, s.Admin.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	set("maxmemory-policy", "allkeys-lru")
 	require.Eventually(t, func() bool {
 		s.Admin.Set(t.Context(), "k", "v", 0)
 		return s.Admin.Exists(t.Context(), keys("orders")...).Val() < 4
 	}, 10*time.Second, time.Millisecond)
-	require.NoError(t, s.Admin.ConfigSet(t.Context(), "maxmemory", "0").Err())
+	set("maxmemory", "0")
 	q := requireQuarantine(t, c)
 	s.Sleep(q.Wait())
 	for range 3 { // the fourth worker id may be the holder's
@@ -153,77 +87,44 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-func TestForgottenScripts(t *testing.T) {
-	t.Parallel()
-	s := newReal(t)
-	c := opened(t, s)
-	g := acquire(t, c)
-	require.NoError(t, s.Admin.ScriptFlush(t.Context()).Err())
-	renew(t, c, g)
-}
-
 func TestKeysHaveNoTTL(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, func(t *testing.T, s *store) {
-		c := opened(t, s)
-		g := acquire(t, c)
-		for _, key := range keys("orders") {
-			require.Equal(t, time.Duration(-1), s.Admin.TTL(t.Context(), key).Val())
-			require.NoError(t, s.Admin.Expire(t.Context(), key, time.Hour).Err())
-		}
-		renew(t, c, g)
-		require.EqualValues(t, 4, s.Admin.DBSize(t.Context()).Val())
+	s := newMini(t)
+	c := opened(t, s)
+	g := acquire(t, c)
+	for range 2 {
 		for _, key := range keys("orders") {
 			require.Equal(t, time.Duration(-1), s.Admin.TTL(t.Context(), key).Val(), "a TTL set by others does not stay")
+			require.NoError(t, s.Admin.Expire(t.Context(), key, time.Hour).Err())
 		}
-	})
-}
-
-func TestServerThatHangs(t *testing.T) {
-	t.Parallel()
-	s, srv := startReal(t)
-	for name, options := range map[string]redis.Options{
-		"default":               {Addr: s.Addr},
-		"ContextTimeoutEnabled": {Addr: s.Addr, ContextTimeoutEnabled: true, ReadTimeout: -1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			client := redis.NewClient(&options)
-			t.Cleanup(func() { _ = client.Close() })
-			c, err := redisseq.New(client)
-			require.NoError(t, err)
-			in := func(r *lease.Request) { r.Namespace = name }
-			require.NoError(t, c.Extras().Init(t.Context(), request(in)))
-			g := acquire(t, c, in)
-
-			srv.Pause()
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			_, err = c.Renew(ctx, g)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			ctx, cancel = context.WithCancel(t.Context())
-			time.AfterFunc(50*time.Millisecond, cancel)
-			require.ErrorIs(t, c.Release(ctx, g, g.Now), context.Canceled, "the end of a context without a deadline counts too")
-			srv.Resume()
-
-			// The canceled call may have taken effect, as after a lost reply.
-			if err := c.Release(t.Context(), g, g.Now); err != nil {
-				require.ErrorIs(t, err, lease.ErrLost)
-			}
-		})
+		g = renew(t, c, g)
 	}
 }
 
-func TestContextThatHasEnded(t *testing.T) {
+// TestServerThatHangs: a call returns when its context ends, though go-redis does not.
+func TestServerThatHangs(t *testing.T) {
 	t.Parallel()
-	s := newMini(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := s.center(t).Acquire(ctx, request())
-	require.ErrorIs(t, err, context.Canceled)
-	require.Zero(t, s.Admin.DBSize(t.Context()).Val(), "nothing was sent")
+	s, srv := startReal(t)
+	c := opened(t, s)
+	g := acquire(t, c)
+	srv.Pause()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := c.Renew(ctx, g)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	ctx, cancel = context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	require.ErrorIs(t, c.Release(ctx, g, g.Now), context.Canceled, "the end of a context without a deadline counts too")
+	srv.Resume()
+	// The canceled call may have taken effect, as after a lost reply.
+	if err := c.Release(t.Context(), g, g.Now); err != nil {
+		require.ErrorIs(t, err, lease.ErrLost)
+	}
 }
 
-func TestReplica(t *testing.T) {
+// TestServerTakesNoWrites: a replica, and a master with too few replicas, refuse each call. The
+// lease continues afterwards.
+func TestServerTakesNoWrites(t *testing.T) {
 	t.Parallel()
 	s := newReal(t)
 	c := opened(t, s)
@@ -237,24 +138,17 @@ func TestReplica(t *testing.T) {
 	is(err)
 	_, err = c.Renew(t.Context(), g)
 	is(err)
-	g.Token++ // a lagging replica must not say that a grant is lost
-	_, err = c.Renew(t.Context(), g)
+	forged := g
+	forged.Token++ // a lagging replica must not say that a grant is lost
+	_, err = c.Renew(t.Context(), forged)
 	is(err)
 	is(c.Release(t.Context(), g, g.Now))
-	is(c.Extras().Init(t.Context(), request(func(r *lease.Request) { r.Namespace = "new" })))
-
+	is(c.Extras().Init(t.Context(), request(named("new"))))
 	require.NoError(t, s.Admin.ReplicaOf(t.Context(), "NO", "ONE").Err())
-	g.Token--
-	renewSoon(t, c, g)
-}
+	g = renewSoon(t, c, g)
 
-func TestTooFewReplicas(t *testing.T) {
-	t.Parallel()
-	s := newReal(t)
-	c := opened(t, s)
-	g := acquire(t, c)
 	require.NoError(t, s.Admin.ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
-	_, err := c.Renew(t.Context(), g)
+	_, err = c.Renew(t.Context(), g)
 	require.ErrorContains(t, err, "NOREPLICAS")
 	require.NoError(t, s.Admin.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
 	renew(t, c, g)
@@ -262,11 +156,14 @@ func TestTooFewReplicas(t *testing.T) {
 
 func TestBigPool(t *testing.T) {
 	t.Parallel()
-	s := newReal(t)
+	s, ns := newShared(t)
 	const n = 20_000
-	c := opened(t, s, pool(n))
-	g := acquire(t, c, pool(n))
-	upper := func(r *lease.Request) { r.Pool, r.First, r.Last = n, n-2, n-1 }
+	within := func(first, last int64) func(*lease.Request) {
+		return func(r *lease.Request) { r.Namespace, r.Pool, r.First, r.Last = ns, n, first, last }
+	}
+	all, upper, one := within(0, n-1), within(n-2, n-1), within(1100, 1100)
+	c := opened(t, s, all)
+	g := acquire(t, c, all)
 	require.EqualValues(t, n-2, acquire(t, c, upper).Worker)
 	require.EqualValues(t, n-1, acquire(t, c, upper).Worker)
 	_, err := c.Acquire(t.Context(), request(upper))
@@ -274,70 +171,64 @@ func TestBigPool(t *testing.T) {
 
 	// Used workers come after those never lent. The sweep finds one behind many others.
 	for range 1100 {
-		o := acquire(t, c, pool(n))
+		o := acquire(t, c, all)
 		require.NoError(t, c.Release(t.Context(), o, o.Floor))
 	}
-	require.EqualValues(t, 1101, acquire(t, c, pool(n)).Worker)
-	one := func(r *lease.Request) { r.Pool, r.First, r.Last = n, 1100, 1100 }
+	require.EqualValues(t, 1101, acquire(t, c, all).Worker)
 	require.EqualValues(t, 1100, acquire(t, c, one).Worker)
 	_, err = c.Acquire(t.Context(), request(one))
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 
 	// Lost records are created in steps.
-	require.NoError(t, s.Admin.Del(t.Context(), keys("orders")[1]).Err())
+	require.NoError(t, s.Admin.Del(t.Context(), keys(ns)[1]).Err())
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
-	require.EqualValues(t, n, s.Admin.HLen(t.Context(), keys("orders")[1]).Val(), "else each renewal finds a loss")
-	require.Contains(t, requireQuarantine(t, c, pool(n)).Reason, "slot records were missing: of 20000 leases")
+	require.EqualValues(t, n, s.Admin.HLen(t.Context(), keys(ns)[1]).Val(), "else each renewal finds a loss")
+	require.Contains(t, requireQuarantine(t, c, all).Reason, "slot records were missing: of 20000 leases")
 	g = renewSoon(t, c, g)
-	slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
+	slots, err := c.Extras().Lister.Slots(t.Context(), ns)
 	require.NoError(t, err)
 	require.Len(t, slots, n)
 	require.Equal(t, g.Ceiling, slots[g.Worker].Mark)
 	require.Equal(t, g.Holder, slots[g.Worker].Holder)
-	require.EqualValues(t, n, s.Admin.HLen(t.Context(), keys("orders")[2]).Val())
+	require.EqualValues(t, n, s.Admin.HLen(t.Context(), keys(ns)[2]).Val())
 }
 
+// TestCluster: the keys of a namespace are in one hash slot. Another master of the slot is another
+// incarnation, whether the slot has moved or the master has died with a grant that its replica may
+// not have. Clients with default settings continue.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
 	cluster := testserver.NewCluster(t)
 	client := redistest.ClusterClient(t, cluster)
-	c, err := redisseq.New(client)
+	plain, err := redisseq.New(client)
 	require.NoError(t, err)
-	require.Contains(t, c.Extras().Name, "redis cluster 127.0.0.1:")
+	require.Contains(t, plain.Extras().Name, "redis cluster 127.0.0.1:")
+	waits, err := redisseq.New(client, redisseq.WithWaitReplicas(1, 2*time.Second))
+	require.NoError(t, err)
+
 	masters := map[*testserver.Server]bool{}
-	for _, ns := range []string{"orders", "bills", "users", "stock", "mail"} {
-		in := func(r *lease.Request) { r.Namespace = ns }
-		require.NoError(t, c.Extras().Init(ctx, request(in)))
-		g := renew(t, c, acquire(t, c, in))
-		acquire(t, c, in)
-		require.NoError(t, c.Release(ctx, g, g.Now))
-		slots, err := c.Extras().Lister.Slots(ctx, ns)
+	for _, ns := range []string{"a", "b", "c", "d", "e"} {
+		require.NoError(t, plain.Extras().Init(t.Context(), request(named(ns))))
+		g := renew(t, plain, acquire(t, plain, named(ns)))
+		require.NoError(t, plain.Release(t.Context(), g, g.Now))
+		slots, err := plain.Extras().Lister.Slots(t.Context(), ns)
 		require.NoError(t, err)
 		require.Len(t, slots, 4)
-		slot := client.ClusterKeySlot(ctx, keys(ns)[0]).Val()
+		slot := client.ClusterKeySlot(t.Context(), keys(ns)[0]).Val()
 		for _, key := range keys(ns) {
-			require.Equal(t, slot, client.ClusterKeySlot(ctx, key).Val())
-			require.EqualValues(t, 1, client.Exists(ctx, key).Val())
+			require.Equal(t, slot, client.ClusterKeySlot(t.Context(), key).Val())
+			require.EqualValues(t, 1, client.Exists(t.Context(), key).Val())
 		}
 		masters[cluster.Master(keys(ns)[0])] = true
 	}
 	require.Greater(t, len(masters), 1, "namespaces spread over the masters")
-}
 
-// The hash slot of a namespace moves to another master, which is another incarnation.
-func TestClusterMovesASlot(t *testing.T) {
-	t.Parallel()
-	cluster := testserver.NewCluster(t)
-	for ns, options := range map[string][]redisseq.Option{"orders": nil, "bills": {redisseq.WithWaitReplicas(1, 2*time.Second)}} {
-		c, err := redisseq.New(redistest.ClusterClient(t, cluster), options...)
-		require.NoError(t, err)
+	for ns, c := range map[string]*redisseq.Center{"moves": plain, "moves-with-WAIT": waits} {
 		in := func(r *lease.Request) { ttl(8 * time.Second)(r); r.Namespace = ns }
 		require.NoError(t, c.Extras().Init(t.Context(), request(in)))
 		g := acquire(t, c, in)
-		from := cluster.Master(keys(ns)[0])
-		to := cluster.Nodes[0]
+		from, to := cluster.Master(keys(ns)[0]), cluster.Nodes[0]
 		if from == to {
 			to = cluster.Nodes[1]
 		}
@@ -346,27 +237,16 @@ func TestClusterMovesASlot(t *testing.T) {
 			require.ErrorAs(t, err, new(*lease.QuarantineError))
 			require.Contains(t, requireQuarantine(t, c, in).Reason, "incarnation of the store changed")
 		})
-		again := renewSoon(t, c, g) // redirected by MOVED
-		require.Greater(t, again.Floor, g.Ceiling)
+		require.Greater(t, renewSoon(t, c, g).Floor, g.Ceiling) // redirected by MOVED
 		for range 3 {
-			next := acquire(t, c, in)
-			require.NotEqual(t, g.Worker, next.Worker)
-			require.Greater(t, next.Floor, g.Ceiling)
+			require.Greater(t, acquire(t, c, in).Floor, g.Ceiling)
 		}
 	}
+	losesAMaster(t, cluster, plain, waits)
 }
 
-// A master of a cluster dies with a grant that its replica may not have. Clients with
-// default settings continue after the failover.
-func TestClusterLosesAMaster(t *testing.T) {
-	t.Parallel()
-	cluster := testserver.NewCluster(t)
-	client := redistest.ClusterClient(t, cluster)
+func losesAMaster(t *testing.T, cluster *testserver.Cluster, plain, waits *redisseq.Center) {
 	long := ttl(10 * time.Minute)
-	plain, err := redisseq.New(client)
-	require.NoError(t, err)
-	waits, err := redisseq.New(client, redisseq.WithWaitReplicas(1, 2*time.Second))
-	require.NoError(t, err)
 	require.NoError(t, plain.Extras().Init(t.Context(), request(long)))
 	a, b := acquire(t, plain, long), acquire(t, waits, long)
 	// A client that must discover the failover on its own.

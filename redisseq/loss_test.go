@@ -200,6 +200,7 @@ func TestLossToGrant(t *testing.T) {
 	var all sync.WaitGroup
 	for name, c := range map[string]struct {
 		holders int
+		start   func(*fleet)
 		before  func(*fleet)
 		losses  []func(*fleet)
 	}{
@@ -223,6 +224,23 @@ func TestLossToGrant(t *testing.T) {
 				f.addr.Store(f.replica.Addr())
 			}},
 		},
+		"a stale replica is promoted behind HAProxy": {
+			holders: 2,
+			start: func(f *fleet) {
+				f.replica = testserver.NewRedisReplica(f.t, f.srv)
+				f.addr.Store(testserver.NewHAProxy(f.t, []*testserver.Server{f.srv, f.replica}).Addr())
+			},
+			before: func(f *fleet) {
+				f.replica.CutLink()
+				f.hold(1) // unknown to the replica
+				f.renewed()
+			},
+			losses: []func(*fleet){func(f *fleet) {
+				f.srv.Kill()
+				f.replica.Promote()
+				answers(f.t, f.admin())
+			}},
+		},
 		"all records of worker ids are deleted": {holders: 3, losses: []func(*fleet){func(f *fleet) {
 			require.NoError(f.t, f.admin().Del(f.t.Context(), keys("orders")[:3]...).Err())
 		}}},
@@ -232,7 +250,6 @@ func TestLossToGrant(t *testing.T) {
 			require.NoError(f.t, errors.Join(
 				c.ZRem(ctx, k[0], worker(0)).Err(), c.HDel(ctx, k[1], worker(1)).Err(), c.HDel(ctx, k[2], worker(2)).Err()))
 		}}},
-		"twice":       {holders: 3, losses: []func(*fleet){wipe, wipe}},
 		"three times": {holders: 3, losses: []func(*fleet){wipe, wipe, wipe}},
 	} {
 		all.Go(func() {
@@ -246,6 +263,9 @@ func TestLossToGrant(t *testing.T) {
 					req := keeper.NewRequest("orders", gen.Layout())
 					req.Owner = lease.NewOwner()
 					require.NoError(t, f.s.center(t).Extras().Init(t.Context(), req))
+				}
+				if c.start != nil {
+					c.start(f)
 				}
 				f.hold(c.holders)
 				f.renewed()

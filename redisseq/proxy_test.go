@@ -10,8 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/generator"
-	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -19,7 +17,6 @@ import (
 	"github.com/snowlease/snowlease/lease/leasetest"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // answers waits until a Redis accepts writes.
@@ -48,35 +45,6 @@ func TestContractThroughHAProxy(t *testing.T) {
 		return n.Create(t.Context(), name, start)
 	}))
 	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newProxied(t) })
-}
-
-// TestFailoverBehindHAProxy: the address leads to a promoted replica that lags. Holders
-// continue, a newcomer waits for the quarantine, and no id repeats.
-func TestFailoverBehindHAProxy(t *testing.T) {
-	t.Parallel()
-	f := &fleet{t: t, done: make(chan struct{})}
-	f.s, f.srv = startReal(t)
-	f.replica = testserver.NewRedisReplica(t, f.srv)
-	f.addr.Store(testserver.NewHAProxy(t, []*testserver.Server{f.srv, f.replica}).Addr())
-	gen, err := generator.New(snowflake.Layout{})
-	require.NoError(t, err)
-	req := keeper.NewRequest("orders", gen.Layout())
-	req.Owner = lease.NewOwner()
-	require.NoError(t, f.s.center(t).Extras().Init(t.Context(), req))
-	f.hold(2)
-	f.renewed()
-	f.replica.CutLink()
-	f.hold(1) // unknown to the replica
-	f.renewed()
-	k, started, _ := f.join(func(f *fleet) {
-		f.srv.Kill()
-		f.replica.Promote()
-		answers(t, f.admin())
-	})
-	f.keepers = append(f.keepers, k)
-	require.NoError(t, <-started)
-	f.renewed()
-	f.finish()
 }
 
 // TestConnectionsThatAreCut: a proxy cuts connections that are idle, or is restarted. The

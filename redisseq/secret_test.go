@@ -34,9 +34,4 @@ func TestAddressShowsNoSecret(t *testing.T) {
 			require.NoError(t, client.Close())
 		}
 	}
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", Password: secret, DB: 2})
-	t.Cleanup(func() { _ = client.Close() })
-	c, err := redisseq.New(client)
-	require.NoError(t, err)
-	require.Equal(t, "redis 127.0.0.1:1 db 2", fmt.Sprint(c))
 }

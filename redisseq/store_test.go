@@ -1,11 +1,15 @@
 package redisseq_test
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/test/redistest"
@@ -45,8 +49,12 @@ func at(t testing.TB, srv *testserver.Server, options ...redisseq.Option) *store
 	return &store{Store: redistest.At(t, srv, options...)}
 }
 
-// engines are the servers that most tests run on.
-var engines = map[string]func(testing.TB, ...redisseq.Option) *store{"miniredis": newMini, "redis": newReal}
+// newShared returns the Redis that tests share, and a namespace for this one.
+func newShared(t testing.TB) (*store, string) {
+	s := &store{Store: &redistest.Store{Addr: testserver.Redis(t)}}
+	s.Admin = s.Client(t)
+	return s, fmt.Sprintf("n-%016x", rand.Uint64())
+}
 
 func eachEngine(t *testing.T, test func(t *testing.T, s *store)) {
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) { test(t, &store{Store: s}) })
@@ -120,6 +128,23 @@ func (s *store) Traits() leasetest.Traits {
 	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: !s.withoutIncarnation, StandsStill: s.StandsStill}
 }
 
+// A hook is called for each command or pipeline of a client, which call sends.
+type hook func(cmds []redis.Cmder, call func() error) error
+
+func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return h([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
+	}
+}
+
+func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return h(cmds, func() error { return next(ctx, cmds) })
+	}
+}
+
 // keys returns the keys lease, mark, owner and meta of a namespace.
 func keys(namespace string) []string {
 	var k []string
@@ -147,6 +172,10 @@ func ttl(d time.Duration) func(*lease.Request) {
 		r.TTL, r.MaxTTL, r.Skew = d, d, min(d/10, time.Second)
 		r.Ahead = d - r.Skew/2
 	}
+}
+
+func named(namespace string) func(*lease.Request) {
+	return func(r *lease.Request) { r.Namespace = namespace }
 }
 
 // horizon is the time at or below which all forgotten grants of q lie.

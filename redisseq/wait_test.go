@@ -82,6 +82,14 @@ func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
 	held.Now = again.Now
 	require.Equal(t, held, again)
 
+	user(t, s, ">secret", "~snowlease:*", "+@all", "-wait")
+	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "secret"})
+	t.Cleanup(func() { _ = client.Close() })
+	denied, err := redisseq.New(client, waiting)
+	require.NoError(t, err)
+	_, err = denied.Renew(t.Context(), g)
+	require.ErrorContains(t, err, "WAIT: NOPERM")
+
 	replica.CutLink()
 	require.NoError(t, c.Release(t.Context(), g, g.Now), "a release waits for nobody")
 	_, err = s.center(t).Acquire(t.Context(), request(func(r *lease.Request) { r.First = held.Worker; r.Last = held.Worker }))
@@ -125,36 +133,17 @@ func TestWaitReplicasAlwaysHasAWriteToWaitFor(t *testing.T) {
 	}
 }
 
-// trips counts round trips.
-type trips struct {
-	redis.Hook
-	n atomic.Int64
-}
-
-func (*trips) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h *trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		h.n.Add(1)
-		return next(ctx, cmd)
-	}
-}
-
-func (h *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		h.n.Add(1)
-		return next(ctx, cmds)
-	}
-}
-
 func TestWaitReplicasTakesOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	s, _, _ := startReplicated(t)
 	opened(t, s)
 	for _, options := range [][]redisseq.Option{nil, {redisseq.WithWaitReplicas(0, 0)}, {waiting}} {
-		h := &trips{}
+		var trips atomic.Int64
 		client := s.Client(t)
-		client.AddHook(h)
+		client.AddHook(hook(func(_ []redis.Cmder, call func() error) error {
+			trips.Add(1)
+			return call()
+		}))
 		require.NoError(t, client.Ping(t.Context()).Err()) // connecting takes more round trips
 		c, err := redisseq.New(client, options...)
 		require.NoError(t, err)
@@ -162,17 +151,17 @@ func TestWaitReplicasTakesOneRoundTrip(t *testing.T) {
 			if !known {
 				require.NoError(t, s.Admin.ScriptFlush(t.Context()).Err())
 			}
-			h.n.Store(0)
+			trips.Store(0)
 			g := acquire(t, c)
 			if known {
-				require.EqualValues(t, 1, h.n.Swap(0))
+				require.EqualValues(t, 1, trips.Swap(0))
 			} else {
-				require.EqualValues(t, 2, h.n.Swap(0), "the script was not known")
+				require.EqualValues(t, 2, trips.Swap(0), "the script was not known")
 			}
 			g = renew(t, c, g)
-			h.n.Store(0)
+			trips.Store(0)
 			g = renew(t, c, g)
-			require.EqualValues(t, 1, h.n.Swap(0))
+			require.EqualValues(t, 1, trips.Swap(0))
 			require.NoError(t, c.Release(t.Context(), g, g.Now))
 		}
 	}
@@ -217,85 +206,7 @@ func TestWaitReplicasSplitBrain(t *testing.T) {
 	}
 }
 
-// After a failover, the promoted replica knows every grant in use.
-func TestWaitReplicasFailover(t *testing.T) {
-	t.Parallel()
-	s, primary, replica := startReplicated(t, hasty, redisseq.WithQuarantine(lease.QuarantineNever))
-	hasty := opened(t, s, pool(2))
-	c := at(t, primary, waiting, redisseq.WithQuarantine(lease.QuarantineNever)).center(t)
-	a := acquire(t, c, pool(2))
-	b := acquire(t, c, pool(2))
-	replica.Pause() // has both, and receives nothing more
-	for range 3 {
-		_, err := hasty.Renew(t.Context(), a)
-		require.ErrorIs(t, err, redisseq.ErrNotReplicated)
-	}
-	_, err := c.Acquire(t.Context(), request(pool(2)))
-	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
-	require.NoError(t, c.Release(t.Context(), b, b.Now))
-	_, err = hasty.Acquire(t.Context(), request(pool(2))) // lends b's again
-	require.ErrorIs(t, err, redisseq.ErrNotReplicated)
-	primary.Kill()
-	replica.Resume()
-	replica.Promote()
-
-	after := at(t, replica, redisseq.WithQuarantine(lease.QuarantineNever)).center(t)
-	_, err = after.Acquire(t.Context(), request(pool(2)))
-	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
-	replica.ShiftClock(time.Minute)
-	for range 2 {
-		g := acquire(t, after, pool(2))
-		require.GreaterOrEqual(t, g.Floor, map[int64]lease.Grant{a.Worker: a, b.Worker: b}[g.Worker].Ceiling)
-	}
-}
-
-func TestWaitReplicasRefuses(t *testing.T) {
-	t.Parallel()
-	client := redis.NewClient(&redis.Options{ReadTimeout: time.Second})
-	t.Cleanup(func() { _ = client.Close() })
-	for want, option := range map[string]redisseq.Option{
-		"WithWaitReplicas(-1, 1s)":        redisseq.WithWaitReplicas(-1, time.Second),
-		"WithWaitReplicas(1, 0s)":         redisseq.WithWaitReplicas(1, 0),
-		"WithWaitReplicas(1, -1s)":        redisseq.WithWaitReplicas(1, -time.Second),
-		"WithWaitReplicas(1, 2.1s)":       redisseq.WithWaitReplicas(1, 2100*time.Millisecond),
-		"waits for 1s, but the client":    redisseq.WithWaitReplicas(1, time.Second),
-		"give 0 replicas":                 redisseq.WithWaitReplicas(1, time.Microsecond),
-		"waits for 1.5s, but the client":  redisseq.WithWaitReplicas(2, 1500*time.Millisecond),
-		"set a longer ReadTimeout":        redisseq.WithWaitReplicas(1, 2*time.Second),
-		"redisseq: WithWaitReplicas(3, 1": redisseq.WithWaitReplicas(3, 1),
-	} {
-		_, err := redisseq.New(client, option)
-		require.ErrorContains(t, err, want)
-	}
-	_, err := redisseq.New(client, redisseq.WithWaitReplicas(1, 900*time.Millisecond))
-	require.NoError(t, err)
-	_, err = redisseq.New(client, redisseq.WithWaitReplicas(0, 0))
-	require.NoError(t, err)
-	_, err = redisseq.New(shrunk{client}, redisseq.WithWaitReplicas(1, time.Millisecond))
-	require.ErrorIs(t, err, redisseq.ErrClient)
-	require.ErrorContains(t, err, "one connection")
-	_, err = redisseq.New(shrunk{client}, redisseq.WithWaitReplicas(0, 0))
-	require.NoError(t, err)
-}
-
-func TestWaitReplicasNeedsTheRight(t *testing.T) {
-	t.Parallel()
-	s, _, _ := startReplicated(t)
-	opened(t, s)
-	require.NoError(t, s.Admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-wait").Err())
-	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "secret"})
-	t.Cleanup(func() { _ = client.Close() })
-	c, err := redisseq.New(client, waiting)
-	require.NoError(t, err)
-	_, err = c.Acquire(t.Context(), request())
-	require.ErrorContains(t, err, "WAIT: NOPERM")
-}
-
 func TestContractWithoutIncarnation(t *testing.T) {
 	t.Parallel()
-	leasetest.Run(t, func(t testing.TB) leasetest.Store {
-		s := newMini(t, redisseq.WithQuarantine(lease.QuarantineNever))
-		s.withoutIncarnation = true
-		return s
-	})
+	leasetest.Run(t, newNever)
 }
