@@ -28,8 +28,7 @@ func TestIDInDatabases(t *testing.T) {
 	}{
 		{"sqlite", "sqlite", func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") }},
 		{"mariadb", "mysql", func(t *testing.T) string { return testserver.MariaDB(t) }},
-		{"mysql", "mysql", func(t *testing.T) string { return testserver.MySQL(t) }},
-		{"mysql without prepared statements", "mysql", func(t *testing.T) string { return testserver.MySQL(t) + "&interpolateParams=true" }},
+		{"mariadb without prepared statements", "mysql", func(t *testing.T) string { return testserver.MariaDB(t) + "&interpolateParams=true" }},
 		{"postgres", "pgx", func(t *testing.T) string { return testserver.Postgres(t) }},
 		{"postgres, simple protocol", "pgx", func(t *testing.T) string { return testserver.Postgres(t) + " default_query_exec_mode=simple_protocol" }},
 	} {

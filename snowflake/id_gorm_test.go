@@ -1,7 +1,6 @@
 package snowflake_test
 
 import (
-	"path/filepath"
 	"sync"
 	"testing"
 
@@ -14,12 +13,6 @@ import (
 
 	"github.com/snowlease/snowlease/snowflake"
 )
-
-type customer struct {
-	ID     snowflake.ID
-	Name   string
-	Orders []order
-}
 
 type order struct {
 	ID         snowflake.ID
@@ -41,30 +34,4 @@ func TestIDIsABigintInGORM(t *testing.T) {
 			require.False(t, field.HasDefaultValue)
 		}
 	}
-}
-
-func TestIDInGORM(t *testing.T) {
-	t.Parallel()
-	db, err := gorm.Open(sqlite.Open(filepath.Join(t.TempDir(), "a.db")), &gorm.Config{})
-	require.NoError(t, err)
-	pool, err := db.DB()
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, pool.Close()) })
-	require.NoError(t, db.AutoMigrate(&customer{}, &order{}))
-	require.NoError(t, db.AutoMigrate(&customer{}, &order{}), "again")
-
-	parent := snowflake.ID(1<<62 + 1)
-	in := customer{ID: 1<<62 + 7, Name: "a", Orders: []order{{ID: parent}, {ID: 1<<62 + 2, Parent: &parent}}}
-	require.NoError(t, db.Create(&in).Error)
-	require.Equal(t, in.ID, in.Orders[0].CustomerID)
-	var out customer
-	require.NoError(t, db.Preload("Orders").First(&out, in.ID).Error)
-	require.Equal(t, in, out)
-	var orders []order
-	require.NoError(t, db.Where("id IN ?", []snowflake.ID{parent}).Or(&order{Parent: &parent}).Order("id").Find(&orders).Error)
-	require.Equal(t, in.Orders, orders)
-	require.NoError(t, db.Model(&order{}).Where("id = ?", parent).Update("parent", nil).Error)
-	var ids []snowflake.ID
-	require.NoError(t, db.Model(&order{}).Order("id").Pluck("id", &ids).Error)
-	require.Equal(t, []snowflake.ID{parent, 1<<62 + 2}, ids)
 }

@@ -42,9 +42,6 @@ func TestKnownIDs(t *testing.T) {
 			require.Equal(t, c.id, back)
 		})
 	}
-	p, err := serverBusiness().Decode(1369734562062337)
-	require.NoError(t, err)
-	require.Equal(t, int64(326570168), p.Time.UnixMilli()-1556985600000)
 }
 
 func TestDecodeRefuses(t *testing.T) {
