@@ -15,6 +15,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/ordernumber"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -215,7 +216,7 @@ func TestRenewSchedules(t *testing.T) {
 
 // Every decoder uses the same snake_case name for a key.
 func TestTagsAgree(t *testing.T) {
-	for _, c := range []any{idworker.Config{}, idworker.LeaseConfig{}, idworker.StoreConfig{}, idworker.SequenceConfig{}, snowflake.Layout{}, hostseq.Config{}, segment.Config{}} {
+	for _, c := range []any{idworker.Config{}, idworker.LeaseConfig{}, idworker.StoreConfig{}, idworker.SequenceConfig{}, snowflake.Layout{}, hostseq.Config{}, segment.Config{}, ordernumber.Config{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(c)) {
 			name := f.Tag.Get("yaml")
 			require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)

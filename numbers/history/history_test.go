@@ -2,10 +2,8 @@ package history_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
@@ -19,7 +17,6 @@ import (
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/testserver"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
@@ -54,8 +51,6 @@ func TestIDsForThePast(t *testing.T) {
 		"sqlite": func(t *testing.T) segment.Store {
 			return open(t, "sqlite", filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)")
 		},
-		"mysql":    func(t *testing.T) segment.Store { return open(t, "mysql", testserver.MySQL(t)) },
-		"postgres": func(t *testing.T) segment.Store { return open(t, "pgx", testserver.Postgres(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := store(t)
@@ -156,32 +151,6 @@ func TestTimesThatAreNoPast(t *testing.T) {
 // Without Backfill, there are ids only for times from Since on, which is some minutes
 // after the first process asked. With it, there are ids for whole ticks before its time
 // too.
-// Each setting on which the ids depend begins a Since of its own.
-func TestSinceOfOtherSettings(t *testing.T) {
-	t.Parallel()
-	store := &counted{}
-	for _, cfg := range []history.Config{
-		{Reserved: 12, Every: time.Millisecond}, {Reserved: 2, Every: 11 * time.Millisecond}, {Reserved: 2, Every: time.Second}, {Reserved: 2},
-	} {
-		cfg.Namespace = "orders"
-		i, err := history.New(store, cfg)
-		require.NoError(t, err)
-		_, err = i.Since(t.Context())
-		require.NoError(t, err)
-	}
-	require.Len(t, store.names, 3, "the default of Every is a second")
-}
-
-type counted struct{ names map[string]bool }
-
-func (c *counted) Reserve(_ context.Context, r numberstore.Request) (numberstore.Range, error) {
-	if c.names == nil {
-		c.names = map[string]bool{}
-	}
-	c.names[r.Name] = true
-	return numberstore.Range{First: r.Start, Last: r.Start}, nil
-}
-
 func TestSince(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
@@ -217,19 +186,25 @@ func TestSince(t *testing.T) {
 	_, err = later.NextIDAt(t.Context(), start.Add(time.Minute+time.Second))
 	require.NoError(t, err)
 
-	// Another number of reserved worker ids, another layout or another span begins its
-	// own Since.
+	// Each setting on which the ids depend begins its own Since. The default of Every is a second.
 	for _, change := range []func(*history.Config){
 		func(c *history.Config) { c.Reserved = 2 },
 		func(c *history.Config) { c.Layout.WorkerBits = 6 },
 		func(c *history.Config) { c.Every = 500 * time.Millisecond },
+		func(c *history.Config) { c.Layout, c.Reserved, c.Every = layout, 12, time.Millisecond },
+		func(c *history.Config) { c.Layout, c.Reserved, c.Every = layout, 2, 11*time.Millisecond },
 	} {
+		now = now.Add(time.Second)
 		other := cfg
 		change(&other)
 		since, err := issuer(t, store, other).At(func() time.Time { return now }).Since(t.Context())
 		require.NoError(t, err)
 		require.True(t, since.Equal(now.Add(time.Minute)), since)
 	}
+	cfg.Every = time.Second
+	same, err := issuer(t, store, cfg).At(func() time.Time { return now }).Since(t.Context())
+	require.NoError(t, err)
+	require.True(t, same.Equal(since), same)
 }
 
 // The default number of ids per second of the past with one reserved worker id.
@@ -323,31 +298,4 @@ func Example() {
 	parts, err := snowflake.Layout{}.Decode(id)
 	fmt.Println(id, parts.Time, parts.Worker, err)
 	// Output: 155299839217631232 2021-03-04 05:06:07 +0000 UTC 31 <nil>
-}
-
-// A record of Since that another program wrote: it was never a time of this layout.
-func TestSinceOfAStranger(t *testing.T) {
-	t.Parallel()
-	dsn := filepath.Join(t.TempDir(), "app.db")
-	store := open(t, "sqlite", dsn)
-	db, err := sql.Open("sqlite", dsn)
-	require.NoError(t, err)
-	defer db.Close()
-	_, err = issuer(t, store, history.Config{Layout: layout, Reserved: 1}).Since(t.Context())
-	require.NoError(t, err)
-	for _, last := range []int64{math.MinInt64, -1, 0, 1, layout.Epoch<<20 - 2, math.MaxInt64 - 1<<20, math.MaxInt64 - 1, math.MaxInt64} {
-		_, err := db.ExecContext(t.Context(), "UPDATE snowlease_segment SET first_id = ?1, max_id = ?1 WHERE name LIKE 'since.%'", last)
-		require.NoError(t, err)
-		i := issuer(t, store, history.Config{Layout: layout, Reserved: 1})
-		id, err := i.NextIDAt(t.Context(), time.Now().Add(-time.Hour))
-		require.Zero(t, id)
-		switch {
-		case last < 0:
-			require.ErrorIs(t, err, lease.ErrDamaged, last) // says the store
-		case last == math.MaxInt64:
-			require.ErrorIs(t, err, segment.ErrEnd, last)
-		default:
-			require.ErrorIs(t, err, segment.ErrStore, last)
-		}
-	}
 }

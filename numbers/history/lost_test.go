@@ -2,6 +2,8 @@ package history_test
 
 import (
 	"database/sql"
+	"errors"
+	"math"
 	"path/filepath"
 	"testing"
 	"time"
@@ -92,30 +94,30 @@ func TestCountersLostWhileRunning(t *testing.T) {
 	}
 }
 
-// A Since that is later than any process can have written it is damage: ids for times before
-// it would be refused until then.
-func TestSinceFarAhead(t *testing.T) {
+// A Since that no process can have written is damage. Ids for times before one that is far ahead would
+// be refused until then.
+func TestSinceThatNoProcessWrote(t *testing.T) {
 	t.Parallel()
-	dsn := filepath.Join(t.TempDir(), "app.db")
-	store := open(t, "sqlite", dsn)
-	db, err := sql.Open("sqlite", dsn)
-	require.NoError(t, err)
-	defer db.Close()
-	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
-	born := func() *history.Issuer {
-		return issuer(t, store, history.Config{Layout: layout, Reserved: 1, Ahead: time.Minute}).At(func() time.Time { return start })
+	store, start := records{}, time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	ask := func() (time.Time, error) {
+		return issuer(t, store, history.Config{Layout: layout, Reserved: 1, Ahead: time.Minute}).At(func() time.Time { return start }).Since(t.Context())
 	}
-	since, err := born().Since(t.Context())
+	since, err := ask()
 	require.NoError(t, err)
-	for late, ok := range map[time.Duration]bool{107 * time.Hour: true, 108 * time.Hour: false, 170 * 365 * 24 * time.Hour: false} {
-		_, err = db.ExecContext(t.Context(), "UPDATE snowlease_segment SET max_id = ? WHERE name LIKE 'since.%'", since.Add(late).UnixMilli()<<20)
+	require.Len(t, store, 1)
+	after := func(d time.Duration) int64 { return since.Add(d).UnixMilli() << 20 }
+	for name := range store {
+		store[name] = after(107 * time.Hour)
+		_, err := ask()
 		require.NoError(t, err)
-		_, err = born().Since(t.Context())
-		if ok {
-			require.NoError(t, err)
-			continue
+		for _, last := range []int64{
+			math.MinInt64, -1, 0, 1, layout.Epoch<<20 - 2, after(108 * time.Hour), after(170 * 365 * 24 * time.Hour), math.MaxInt64 - 1<<20, math.MaxInt64 - 1, math.MaxInt64,
+		} {
+			store[name] = last
+			_, err := ask()
+			require.ErrorIs(t, err, segment.ErrStore, last)
+			require.ErrorContains(t, err, "no process wrote")
+			require.Equal(t, last == math.MaxInt64, errors.Is(err, segment.ErrEnd))
 		}
-		require.ErrorIs(t, err, segment.ErrStore, "%v", late)
-		require.ErrorContains(t, err, "no process wrote")
 	}
 }

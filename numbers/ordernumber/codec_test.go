@@ -2,8 +2,6 @@ package ordernumber_test
 
 import (
 	"math"
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -204,17 +202,6 @@ func TestBadConfig(t *testing.T) {
 		}
 	}
 	require.NoError(t, ordernumber.Config{}.Validate())
-}
-
-// All tags of a field have the same name, in snake_case.
-func TestTagsAgree(t *testing.T) {
-	t.Parallel()
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[ordernumber.Config]()) {
-		name := f.Tag.Get("yaml")
-		require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)
-		require.Equal(t, name, f.Tag.Get("json"), f.Name)
-		require.Equal(t, strings.ToUpper(name), f.Tag.Get("env"), f.Name)
-	}
 }
 
 // Parse accepts only what Format produces.

@@ -147,12 +147,6 @@ func (c *counterCheck) next(ctx context.Context, i *segment.Issuer) error {
 	return nil
 }
 
-func (c *counterCheck) requireDistinct(t testing.TB) {
-	t.Helper()
-	slices.Sort(c.given)
-	require.Len(t, slices.Compact(slices.Clone(c.given)), len(c.given), "no number twice")
-}
-
 func TestDispenserKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
@@ -167,29 +161,41 @@ func TestDispenserKeepsTheContract(t *testing.T) {
 	})
 }
 
+// issue issues numbers in several processes while during runs, and returns all of them checked.
+func issue(t *testing.T, each int, during func(), processes ...*segment.Issuer) *counterCheck {
+	t.Helper()
+	check := new(counterCheck)
+	var wg sync.WaitGroup
+	for _, i := range processes {
+		wg.Go(func() {
+			for range each {
+				if err := check.next(t.Context(), i); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	during()
+	wg.Wait()
+	slices.Sort(check.given)
+	require.Len(t, slices.Compact(slices.Clone(check.given)), each*len(processes), "each number once")
+	return check
+}
+
 // TestStrictOrder: numbers rise by one across all processes and segments, and processes do
 // not wait for the store.
 func TestStrictOrder(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
-		const processes, each = 8, 60
-		b, check := new(behind), new(counterCheck)
-		var wg sync.WaitGroup
-		for range processes {
-			i := issuer(t, dispenser(t, s.Client(t), b, ordered(20)), ordered(20))
-			wg.Go(func() {
-				for range each {
-					if err := check.next(t.Context(), i); err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			})
+		b := new(behind)
+		var processes []*segment.Issuer
+		for range 8 {
+			processes = append(processes, issuer(t, dispenser(t, s.Client(t), b, ordered(20)), ordered(20)))
 		}
-		wg.Wait()
-		check.requireDistinct(t)
-		require.EqualValues(t, processes*each, check.last, "no number is left out")
-		require.LessOrEqual(t, b.calls.Load(), int64(processes*each/20+2), "one process fetches a segment, not all")
+		check := issue(t, 60, func() {}, processes...)
+		require.EqualValues(t, 8*60, check.last, "no number is left out")
+		require.LessOrEqual(t, b.calls.Load(), int64(8*60/20+2), "one process fetches a segment, not all")
 	})
 }
 
@@ -210,25 +216,17 @@ func TestFaultsOfRedis(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, b, check := redistest.NewMini(t), new(behind), new(counterCheck)
-			var wg sync.WaitGroup
+			s, b := redistest.NewMini(t), new(behind)
+			var processes []*segment.Issuer
 			for range 4 {
-				i := issuer(t, dispenser(t, s.Client(t), b, ordered(15)), ordered(15))
-				wg.Go(func() {
-					for range 80 {
-						if err := check.next(t.Context(), i); err != nil {
-							t.Error(err)
-							return
-						}
-					}
-				})
+				processes = append(processes, issuer(t, dispenser(t, s.Client(t), b, ordered(15)), ordered(15)))
 			}
-			for range 10 {
-				time.Sleep(10 * time.Millisecond)
-				fault(t, s)
-			}
-			wg.Wait()
-			check.requireDistinct(t)
+			issue(t, 80, func() {
+				for range 10 {
+					time.Sleep(10 * time.Millisecond)
+					fault(t, s)
+				}
+			}, processes...)
 		})
 	}
 }
@@ -537,33 +535,20 @@ func TestDispenserOnServers(t *testing.T) {
 	t.Parallel()
 	s, srv := redistest.StartReal(t)
 	dsn := testserver.MariaDB(t)
-	check := new(counterCheck)
-	var wg sync.WaitGroup
-	var running atomic.Int64
+	var processes []*segment.Issuer
 	for range 4 {
 		b, err := dbseq.OpenSegments("mysql", dsn)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, b.Close()) })
-		i := issuer(t, dispenser(t, s.Client(t), b, ordered(30)), ordered(30))
-		running.Add(1)
-		wg.Go(func() {
-			defer running.Add(-1)
-			for range 500 {
-				if err := check.next(t.Context(), i); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
+		processes = append(processes, issuer(t, dispenser(t, s.Client(t), b, ordered(30)), ordered(30)))
 	}
-	for range 3 {
-		time.Sleep(50 * time.Millisecond)
-		srv.Kill()
-		srv.Start()
-	}
-	wg.Wait()
-	check.requireDistinct(t)
-	require.Len(t, check.given, 2000)
+	issue(t, 500, func() {
+		for range 3 {
+			time.Sleep(50 * time.Millisecond)
+			srv.Kill()
+			srv.Start()
+		}
+	}, processes...)
 }
 
 func TestDispenserClosed(t *testing.T) {
@@ -595,22 +580,6 @@ func TestNewDispenserRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "name is empty")
 	_, err = redissegments.New(nil)
 	require.ErrorIs(t, err, redisseq.ErrClient)
-}
-
-func TestDispenserRefusesDamage(t *testing.T) {
-	t.Parallel()
-	s := redistest.NewMini(t)
-	d := dispenser(t, s.Client(t), segment.NewMemory(), ordered())
-	key := "snowlease:{orders}:dispenser"
-	for field, value := range map[string]string{"used": "-1", "first": "x", "top": "", "nfirst": "00", "len": strings.Repeat("1", 16)} {
-		s.Wipe(t)
-		_, err := d.Reserve(t.Context(), numbers(1))
-		require.NoError(t, err)
-		require.NoError(t, s.Admin.HSet(t.Context(), key, field, value).Err())
-		_, err = d.Reserve(t.Context(), numbers(1))
-		require.ErrorIs(t, err, lease.ErrDamaged, field)
-		require.ErrorContains(t, err, key)
-	}
 }
 
 // BenchmarkDispenser measures strict order: a round trip to a real Redis.

@@ -174,64 +174,66 @@ func (h repeating) repeats(cmd redis.Cmder) bool {
 	}
 }
 
-func TestSegmentsRefuseDamage(t *testing.T) {
+// TestDamage: a record that makes no sense is named and stays as it is.
+func TestDamage(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewMini(t)
 	n := newStore(t, s)
-	key := "snowlease:{orders}:segment"
-	for _, value := range []string{"", "x", "-1", "007", "1e3", strings.Repeat("9", 20)} {
-		require.NoError(t, n.Create(t.Context(), "orders", 1))
-		require.NoError(t, s.Admin.HSet(t.Context(), key, "given", value).Err())
-		_, err := n.Reserve(t.Context(), numbers(1))
-		require.ErrorIs(t, err, lease.ErrDamaged, value)
-		require.ErrorContains(t, err, key)
+	d := dispenser(t, s.Client(t), segment.NewMemory(), ordered())
+	const segments, front = "snowlease:{orders}:segment", "snowlease:{orders}:dispenser"
+	reserve := func() error { _, err := n.Reserve(t.Context(), numbers(1)); return err }
+	dispense := func() error { _, err := d.Reserve(t.Context(), numbers(1)); return err }
+	given := func() error { _, err := n.Given(t.Context(), "orders"); return err }
+	resume := func() error { return n.Resume(t.Context(), "orders", 5) }
+	for _, h := range []struct{ key, field, value string }{
+		{segments, "given", ""}, {segments, "given", "x"}, {segments, "given", "-1"}, {segments, "given", "007"}, {segments, "given", "1e3"}, {segments, "given", strings.Repeat("9", 20)},
+		{segments, "given", "deleted"}, // who is told to create the name would be told that it exists
+		{front, "used", "-1"}, {front, "first", "x"}, {front, "top", ""}, {front, "nfirst", "00"}, {front, "len", strings.Repeat("1", 16)},
+		{segments, "", "a text"}, {front, "", "a text"},
+	} {
 		s.Wipe(t)
+		require.NoError(t, n.Create(t.Context(), "orders", 1))
+		require.NoError(t, dispense())
+		require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), front, "nlen").Val() == "100" }, 5*time.Second, time.Millisecond, "it fetches the next segment")
+		switch {
+		case h.field == "":
+			require.NoError(t, s.Admin.Set(t.Context(), h.key, h.value, 0).Err())
+		case h.value == "deleted":
+			require.NoError(t, s.Admin.HDel(t.Context(), h.key, h.field).Err())
+		default:
+			require.NoError(t, s.Admin.HSet(t.Context(), h.key, h.field, h.value).Err())
+		}
+		before := s.Records(t)
+		calls := map[string][]func() error{segments: {reserve, given, resume}, front: {dispense}}
+		for _, call := range calls[h.key] {
+			err := call()
+			require.ErrorIs(t, err, lease.ErrDamaged, h)
+			require.ErrorContains(t, err, h.key)
+			require.ErrorContains(t, err, "another prefix")
+		}
+		require.ErrorIs(t, n.Create(t.Context(), "orders", 1), segment.ErrExists)
+		require.Equal(t, before, s.Records(t))
 	}
-	require.NoError(t, s.Admin.Set(t.Context(), key, "1", 0).Err())
-	_, err := n.Reserve(t.Context(), numbers(1))
-	require.ErrorIs(t, err, lease.ErrDamaged)
-	require.ErrorContains(t, err, "another prefix")
-	require.ErrorIs(t, n.Create(t.Context(), "orders", 1), segment.ErrExists)
-
-	s.Admin.Shutdown(t.Context())
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, err = n.Reserve(ctx, numbers(1))
-	require.Error(t, err)
 }
 
-// TestSegmentsOfAUserWithoutInfo: without INFO, a change of the server would pass unnoticed.
-func TestSegmentsOfAUserWithoutInfo(t *testing.T) {
+// TestServerThatDoesNotTellItsRunID: its change would pass unnoticed.
+func TestServerThatDoesNotTellItsRunID(t *testing.T) {
 	t.Parallel()
-	s := redistest.NewReal(t)
-	require.NoError(t, s.Admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">secret", "~snowlease:*", "+@all", "-info").Err())
-	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "secret"})
-	t.Cleanup(func() { _ = client.Close() })
-	n, err := redissegments.New(client)
-	require.NoError(t, err)
-	require.ErrorIs(t, n.Create(t.Context(), "orders", 1), redisseq.ErrRunID)
-	d, err := redissegments.NewDispenser(client, segment.NewMemory(), segment.Config{Name: "orders"})
-	require.NoError(t, err)
-	_, err = d.Reserve(t.Context(), numbers(1))
-	require.ErrorIs(t, err, redisseq.ErrRunID)
-	require.NoError(t, d.Close())
-}
-
-// TestReplicaReservesNothing: the error says which server to use.
-func TestReplicaReservesNothing(t *testing.T) {
-	t.Parallel()
-	s := redistest.NewReal(t)
-	n := newStore(t, s)
-	require.NoError(t, n.Create(t.Context(), "orders", 1))
-	require.NoError(t, s.Admin.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1").Err())
-	_, err := n.Reserve(t.Context(), numbers(1))
-	require.ErrorIs(t, err, redisseq.ErrReplica)
+	redistest.EachSilent(t, func(t *testing.T, client *redis.Client) {
+		n, err := redissegments.New(client)
+		require.NoError(t, err)
+		require.ErrorIs(t, n.Create(t.Context(), "orders", 1), redisseq.ErrRunID)
+		_, err = dispenser(t, client, segment.NewMemory(), segment.Config{Name: "orders"}).Reserve(t.Context(), numbers(1))
+		require.ErrorIs(t, err, redisseq.ErrRunID)
+	})
 }
 
 // Without WAIT, two masters in a split brain would give the same numbers.
 func TestWaitReplicasHoldsSegmentsBack(t *testing.T) {
 	t.Parallel()
 	s, _, replica := redistest.StartReplicated(t)
+	_, err := newStore(t, redistest.At(t, replica)).Reserve(t.Context(), numbers(1))
+	require.ErrorIs(t, err, redisseq.ErrReplica, "it says which server to use")
 	patient, err := redissegments.New(s.Client(t), redisseq.WithWaitReplicas(1, 2*time.Second))
 	require.NoError(t, err)
 	require.NoError(t, patient.Create(t.Context(), "orders", 1))
@@ -264,21 +266,5 @@ func TestBesideIsRefused(t *testing.T) {
 		_, err := s.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true, Beside: "other"})
 		require.ErrorIs(t, err, segment.ErrRequest)
 		require.ErrorContains(t, err, "use SQL")
-	}
-}
-
-// TestHashWithoutItsNumber: a hash that lost only the number is damaged, not a name that nobody
-// created: who is told to create it would be told that it exists.
-func TestHashWithoutItsNumber(t *testing.T) {
-	t.Parallel()
-	s := redistest.NewMini(t)
-	n := newStore(t, s)
-	require.NoError(t, n.Create(t.Context(), "orders", 1))
-	require.NoError(t, s.Admin.HDel(t.Context(), "snowlease:{orders}:segment", "given").Err())
-	_, reserve := n.Reserve(t.Context(), numbers(1))
-	_, given := n.Given(t.Context(), "orders")
-	for _, err := range []error{reserve, given, n.Resume(t.Context(), "orders", 5)} {
-		require.ErrorIs(t, err, lease.ErrDamaged)
-		require.ErrorContains(t, err, "snowlease:{orders}:segment")
 	}
 }

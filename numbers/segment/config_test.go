@@ -2,7 +2,6 @@ package segment_test
 
 import (
 	"math"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -87,15 +86,4 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 	}
 	_, err = segment.Open(t.Context(), nil, segment.Config{Name: "orders"})
 	require.ErrorContains(t, err, "the store is nil")
-}
-
-// All tags of a field have the same name, in snake_case.
-func TestTagsAgree(t *testing.T) {
-	t.Parallel()
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[segment.Config]()) {
-		name := f.Tag.Get("yaml")
-		require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)
-		require.Equal(t, name, f.Tag.Get("json"), f.Name)
-		require.Equal(t, strings.ToUpper(name), f.Tag.Get("env"), f.Name)
-	}
 }

@@ -165,13 +165,6 @@ func TestLargeBatch(t *testing.T) {
 	})
 }
 
-// A refusing store has one error for all.
-type refusing struct{ err error }
-
-func (s refusing) Reserve(context.Context, numberstore.Request) (numberstore.Range, error) {
-	return numberstore.Range{}, s.err
-}
-
 // TestSetupWrongForAWhile: only a start ends by it.
 func TestSetupWrongForAWhile(t *testing.T) {
 	t.Parallel()
@@ -209,7 +202,7 @@ func TestOpen(t *testing.T) {
 		wrong := fmt.Errorf("wrong password: %w", lease.ErrSetup)
 		ctx, cancel = context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		_, err = segment.Open(ctx, refusing{wrong}, segment.Config{Name: "orders"})
+		_, err = segment.Open(ctx, faulty{wrong}, segment.Config{Name: "orders"})
 		require.ErrorIs(t, err, lease.ErrSetup)
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 

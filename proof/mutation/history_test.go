@@ -4,7 +4,7 @@ const historyGo = "numbers/history/history.go"
 
 // onHistory is backdated ids.
 var onHistory = list{title: "backdated ids", pkg: "numbers/history", mutants: []mutant{
-	{"a Since of decades ahead counts", historyGo, `r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {`, `r.First > math.MaxInt64-readers {`, "TestSinceFarAhead"},
+	{"a Since of decades ahead counts", historyGo, `r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {`, `r.First > math.MaxInt64-readers {`, "TestSinceThatNoProcessWrote"},
 	{"worker ids that live processes have", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := (n - 1) / l.PerTick()`, "TestIDsForThePast/memory"},
 	{"reserved worker ids from the bottom up", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := l.Workers() - i.cfg.Reserved + (n-1)/l.PerTick()`, "TestNoIDTwiceAcrossEras"},
 	{"each namespace has counters of its own", historyGo, `name: "past." + short(counting) + "."`, `name: cfg.Namespace + short(counting) + "."`, "TestNoIDTwiceAcrossEras"},
@@ -21,7 +21,7 @@ var onHistory = list{title: "backdated ids", pkg: "numbers/history", mutants: []
 	{"times to come", historyGo, ` || at.After(now)`, ``, "TestTimesThatAreNoPast"},
 	{"times before the epoch", historyGo, `at.UnixMilli() < l.Epoch || `, ``, "TestTimesThatAreNoPast"},
 	{"counters count on whatever became of Since", historyGo, `Beside: i.since.name, Given: numberstore.Range{First: own, Last: own + readers - 1},`, ``, "TestCountersLostWhileRunning/sqlite"},
-	{"a Since that was never a time", historyGo, `r.First < max(i.cfg.Layout.Epoch, 1)*readers || `, ``, "TestSinceOfAStranger"},
+	{"a Since that was never a time", historyGo, `r.First < max(i.cfg.Layout.Epoch, 1)*readers || `, ``, "TestSinceThatNoProcessWrote"},
 	{"a Since that began later is the one known", historyGo, `Last: own + readers - 1}`, `Last: math.MaxInt64}`, "TestCountersLostWhileRunning/sqlite"},
 	{"ids before they may be made", historyGo, `if i.cfg.Ready != nil {`, `if false {`, "TestNotReady"},
 	{"calls of the store all at once", historyGo, `turn:  make(chan struct{}, 1),`, `turn:  make(chan struct{}, 1000),`, "TestOneCallAtATime"},
