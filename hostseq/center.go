@@ -49,10 +49,9 @@ type loan struct {
 // Option configures a Center in New. A nil Option is ignored.
 type Option func(*Center) error
 
-// WithMaxAhead sets how far ids may run ahead of the clock, 0 to 2h. If no record shows the
-// last use of a worker id, ids start that far ahead. Set it to Config.MaxAhead of package
-// snowlease if that is not the default. Default: 1s, or two time units of the layout if that
-// is longer.
+// WithMaxAhead sets how far ids may run ahead of the clock, 0 to 2h, which is Config.MaxAhead
+// of package snowlease. If no record shows the last use of a worker id, ids start that far
+// ahead. Default: 1s, or two time units of the layout if that is longer.
 func WithMaxAhead(d time.Duration) Option {
 	return func(c *Center) error {
 		if d < 0 || d > 2*time.Hour { // two of the longest time units
@@ -75,9 +74,8 @@ func WithClock(now func() time.Time) Option {
 	}
 }
 
-// New returns a center that lends worker ids of the layout from the source of cfg. It
-// looks at the host and creates the directory, and lends nothing. The
-// caller closes the center after its last use.
+// New returns a center that lends worker ids of the layout from the source of cfg. It looks at
+// the host and creates the directory. The caller closes the center after its last use.
 //
 // The error lists all faults of cfg, or says why the source cannot be used on this
 // host, or which option is invalid.
@@ -117,7 +115,7 @@ func (c *Center) Extras() lease.Extras {
 	return lease.Extras{Name: c.String(), Warnings: slices.Clone(c.warnings), Promise: c.promise, Lister: lister{c}, Close: c.Close}
 }
 
-// name returns the name of the source and the directory.
+// String returns the name of the source and the directory.
 func (c *Center) String() string {
 	if c.dir == "" {
 		return fmt.Sprintf("local (%s)", c.source)
@@ -134,17 +132,14 @@ func (c *Center) String() string {
 // with lease.ErrSetup, lease.ErrDamaged, or the error for a missing directory or for a range
 // without the worker id of source explicit.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
-	if err := req.Validate(); err != nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := cmp.Or(req.Validate(), ctx.Err()); err != nil {
 		return lease.Grant{}, err
 	}
 	if c.source == Explicit && (c.number < req.First || c.number > req.Last) {
 		return lease.Grant{}, fmt.Errorf("%w: local: worker %d is not among worker ids %d to %d, the range of namespace %q: change workers or the worker",
 			lease.ErrSetup, c.number, req.First, req.Last, req.Namespace)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return lease.Grant{}, err
 	}
 	if l := c.held[holderOf(req)]; l != nil && c.intact(l) {
 		err := l.save(l.Ceiling) // a release may have lowered it and failed
@@ -201,38 +196,27 @@ func (c *Center) search(req lease.Request) (lease.Grant, error) {
 	if err != nil {
 		return lease.Grant{}, err
 	}
-	var used []record
-	for w, r := range records {
-		if w >= req.First && w <= req.Last {
-			used = append(used, r)
-		}
-	}
-	byMark := func(r record, mark int64) int { return cmp.Compare(r.Mark, mark) }
-	slices.SortFunc(used, func(a, b record) int { return byMark(a, b.Mark) })
 	now := c.now()
-	past, _ := slices.BinarySearchFunc(used, now.UnixMilli(), byMark)
-	soonest := now
-	if past < len(used) {
-		soonest = time.UnixMilli(used[past].Mark + 1)
-	}
+	type slot struct{ worker, mark int64 }
+	byMark := func(a, b slot) int { return cmp.Compare(a.mark, b.mark) }
+	var candidates []slot
 	n := req.Last - req.First + 1
 	begin := rand.Int64N(n)
-	var candidates []int64
-	for _, r := range used[:past] {
-		candidates = append(candidates, r.Worker)
-	}
 	for i := range n {
-		w := req.First + (begin+i)%n
-		if _, known := records[w]; !known {
-			candidates = append(candidates, w)
+		s := slot{req.First + (begin+i)%n, now.UnixMilli()}
+		if r, known := records[s.worker]; known {
+			s.mark = r.Mark
 		}
+		candidates = append(candidates, s)
 	}
-	for _, r := range used[past:] {
-		candidates = append(candidates, r.Worker)
+	slices.SortStableFunc(candidates, byMark)
+	soonest := now
+	if past, _ := slices.BinarySearchFunc(candidates, slot{mark: now.UnixMilli() + 1}, byMark); past < len(candidates) {
+		soonest = time.UnixMilli(candidates[past].mark + 1)
 	}
 	var other error // the first one that explains more than ErrHeld
-	for _, w := range candidates {
-		g, err := c.take(req, w)
+	for _, s := range candidates {
+		g, err := c.take(req, s.worker)
 		if err == nil {
 			return g, nil
 		}
@@ -320,12 +304,9 @@ func (c *Center) mine(g lease.Grant) *loan {
 // Renew raises the ceiling of g. It returns lease.ErrLost if this Center does not hold
 // g, or if the file was removed or replaced.
 func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-	if err := g.Validate(); err != nil {
-		return lease.Grant{}, err
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(g.Validate(), ctx.Err()); err != nil {
 		return lease.Grant{}, err
 	}
 	l := c.mine(g)
@@ -344,12 +325,9 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 
 // Release gives g back. It returns lease.ErrLost as Renew does.
 func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
-	if err := g.Validate(); err != nil {
-		return err
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(g.Validate(), ctx.Err()); err != nil {
 		return err
 	}
 	l := c.mine(g)
@@ -374,10 +352,7 @@ func (c *Center) lost(g lease.Grant) error {
 type lister struct{ *Center }
 
 func (c lister) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
-	if err := lease.CheckNamespace(namespace); err != nil || c.dir == "" {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(lease.CheckNamespace(namespace), ctx.Err()); err != nil || c.dir == "" {
 		return nil, err
 	}
 	records, err := c.dir.list(namespace)

@@ -32,9 +32,10 @@ type Config struct {
 	// Dir is the absolute path of the directory for locks and records, which the
 	// processes of the host share. It is created with mode 0700 if necessary, and
 	// refused if everyone can write to it, or another user could put another directory in
-	// its place, which is not checked on Windows. Choose one that a restart keeps, so none
-	// below /tmp. In a Linux container, source lock refuses the default, which other
-	// containers do not see.
+	// its place, which is not checked on Windows. Its group, if it may write, is trusted as
+	// the service is. Choose one that a restart keeps, so none below /tmp. In a container
+	// that shows itself as one (Docker, Podman, Kubernetes), source lock refuses the default,
+	// which other containers do not see.
 	// Default: /var/lib/snowlease for root, else $XDG_STATE_HOME/snowlease,
 	// ~/.local/state/snowlease, on macOS ~/Library/Application Support/snowlease or, on
 	// Windows, %LocalAppData%\snowlease.

@@ -58,9 +58,10 @@
 //
 //   - Files deleted while a process holds them. Its next renewal notices, but until its
 //     ceiling another process may use the same times.
-//   - A lost directory, such as that of a recreated container, if in the last minutes the clock
-//     was set back, a process crashed, or one that had started there used up MaxAhead. A process that starts after a crash is
-//     up to a TTL ahead of the clock until the clock has caught up.
+//   - A directory that is lost, as that of a recreated container, or put back from a backup, if
+//     in the last minutes the clock was set back, a process crashed, or one that had started
+//     there used up MaxAhead. A process that starts after a crash is up to a TTL ahead of the
+//     clock until the clock has caught up.
 //   - Network file systems. Their locks may hold on one host only, or be lost when the
 //     server restarts, and nothing detects that. Dir belongs on a local disk.
 //   - Processes that are copied with their memory.
@@ -74,11 +75,18 @@
 // The tests run on Linux, and by hand on Windows as wine imitates it. For macOS and
 // FreeBSD the code is only type-checked.
 //
-// Directories and files that everyone may write to are refused. So are those of another
-// user, unless that is root or their group is one of this process. Windows has access
-// control lists instead, which are not checked: other users cannot write to the
-// default directory, so keep them out of any other. Links in the directory are not
-// followed.
+// # Other users of the host
+//
+// What leads to Dir must belong to root or to the user of the process, and be writable for
+// nobody else unless it is sticky, as /tmp is. Dir and its files may also belong to a user who
+// has a group in common with the process, and be writable for a group, but not for everyone.
+// That group is trusted as the service is, because its members can replace records, and so
+// repeat ids: make it a group of the service's users, not one such as users or staff. Whoever can
+// read a file can hold its lock, and so its worker id. A link in Dir is not followed, and a
+// file with a second name (a hard link) is refused.
+//
+// Windows has access control lists instead, which are not checked: other users cannot write to
+// the default directory, so keep them out of any other.
 //
 // Where the file system ignores case, as on Windows and macOS, namespaces that differ
 // only in case share their files, and need the same configuration. Windows does not sync

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -41,7 +42,6 @@ type role struct {
 	Config Config
 	Layout snowflake.Layout
 	Offset time.Duration // of its clock
-	Frozen time.Time     // its clock stands still
 }
 
 type order struct {
@@ -50,12 +50,10 @@ type order struct {
 }
 
 type answer struct {
-	Grant  lease.Grant
-	IDs    []int64
-	Err    string
-	Full   bool
-	Held   bool
-	Behind bool
+	Grant      lease.Grant
+	IDs        []int64
+	Err        string
+	Full, Held bool
 }
 
 // play carries out orders until its input ends.
@@ -65,9 +63,6 @@ func play(text string) error {
 		return err
 	}
 	now := func() time.Time { return time.Now().Add(r.Offset) }
-	if !r.Frozen.IsZero() {
-		now = func() time.Time { return r.Frozen }
-	}
 	center, err := New(r.Config, r.Layout, WithClock(now))
 	if err != nil {
 		return err
@@ -79,9 +74,6 @@ func play(text string) error {
 	}
 	p := player{Center: center, gen: gen, req: keeper.NewRequest("orders", r.Layout)}
 	p.req.Holder = fmt.Sprint("pid ", os.Getpid())
-	if !r.Frozen.IsZero() {
-		p.thaw = func(t time.Time) { r.Frozen = t }
-	}
 	in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
 	for {
 		var o order
@@ -93,7 +85,7 @@ func play(text string) error {
 		if err != nil {
 			a.Err = err.Error()
 			var full *lease.NoFreeWorkerError
-			a.Full, a.Held, a.Behind = errors.As(err, &full), errors.Is(err, ErrHeld), errors.Is(err, ErrClockBehind)
+			a.Full, a.Held = errors.As(err, &full), errors.Is(err, ErrHeld)
 		}
 		if err := out.Encode(a); err != nil {
 			return err
@@ -108,7 +100,6 @@ type player struct {
 	req  lease.Request
 	lent generator.Range
 	g    lease.Grant
-	thaw func(time.Time) // sets a clock that stands still
 }
 
 func (p *player) obey(o order, a *answer) (err error) {
@@ -117,12 +108,7 @@ func (p *player) obey(o order, a *answer) (err error) {
 	switch o.Verb {
 	case "acquire":
 		p.req.Owner = lease.NewOwner()
-		p.g, err = p.Acquire(ctx, p.req)
-		if wait := (*lease.QuarantineError)(nil); errors.As(err, &wait) && p.thaw != nil {
-			p.thaw(wait.Until)
-			p.g, err = p.Acquire(ctx, p.req)
-		}
-		if err != nil {
+		if p.g, err = p.Acquire(ctx, p.req); err != nil {
 			return err
 		}
 		p.lent = rangeOf(p.g, p.gen.Elapsed())
@@ -197,6 +183,13 @@ func (p *process) kill() {
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait() // the error is that of being killed
 	}
+}
+
+// ownDir returns a directory without links that nobody else can write to, whatever the umask.
+func ownDir(t *testing.T) string {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, errors.Join(err, os.Chmod(dir, 0o700)))
+	return dir
 }
 
 func worker(n int64) *int64 { return &n }

@@ -20,7 +20,7 @@ type record struct {
 // recordSize is the size of a disk sector, which is written whole or not at all.
 const recordSize = 512
 
-// maxNumber bounds tokens and times. As a time it lies in the year 33658.
+// Tokens and times are below maxNumber. As a time it lies in the year 33658.
 const maxNumber = 999_999_999_999_999
 
 const magic = "snowlea1"
@@ -61,8 +61,8 @@ func decode(b []byte, worker int64) (record, error) {
 		return record{}, fmt.Errorf("it begins with %q instead of %q: another version wrote it", d.Magic, magic)
 	case d.Worker != worker:
 		return record{}, fmt.Errorf("it belongs to worker id %d", d.Worker)
-	case min(d.Token, d.Mark, d.Since) < 0 || max(d.Token, d.Mark, d.Since) > maxNumber:
-		return record{}, fmt.Errorf("token %d, mark %d or since %d is not 0 to %d", d.Token, d.Mark, d.Since, int64(maxNumber))
+	case min(d.Token, d.Mark, d.Since) < 0 || max(d.Token, d.Mark, d.Since) >= maxNumber:
+		return record{}, fmt.Errorf("token %d, mark %d or since %d is not 0 to %d", d.Token, d.Mark, d.Since, int64(maxNumber-1))
 	}
 	return record{Worker: d.Worker, Token: d.Token, Mark: d.Mark, Since: d.Since, Owner: d.Owner, Holder: string(d.Holder[:d.Length])}, nil
 }

@@ -19,37 +19,42 @@ const maxPin = 1024 // bytes, several times the length of a pin
 
 type slots string
 
-// prepare creates the directory if necessary, checks that it is usable, and returns its path
+// prepare makes the directory if necessary, checks that it is usable, and returns its path
 // without links.
-func (d slots) prepare() (string, error) {
-	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return "", fmt.Errorf("no directory for locks and records: %w: set dir to one that can be written to", err)
-	}
-	path, err := resolve(string(d), ownedByOthers)
+func (d slots) prepare() (slots, error) {
+	path, err := resolve(string(d))
+	var info fs.FileInfo
 	if err == nil {
-		var info fs.FileInfo
-		if info, err = os.Stat(path); err == nil {
-			err = private(info)
-		}
+		info, err = os.Stat(path + "/") // an error if it is a file
+	}
+	if err == nil {
+		err = private(info)
 	}
 	if err != nil {
 		return "", fmt.Errorf("directory %s for locks and records: %w: set dir to another, or correct its owner and mode", d, err)
 	}
-	return path, nil
+	return slots(path), nil
 }
 
-// openFile opens a file of the directory. It follows no links. Anything but a regular
-// file, or a file of another user, is an error.
+// openFile opens a file of the directory. It follows no links. Anything but a regular file,
+// a file of another user, or one with a second name, is an error.
 func openFile(path string, flag int) (*os.File, error) {
 	f, err := openNoFollow(path, flag)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file (%v): remove it", path, info.Mode())
+	if err == nil && linked(info) { // by create, which is about to remove the name or has crashed
+		removeNew(info, filepath.Dir(path))
+		info, err = f.Stat()
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%s is not a regular file (%v): remove it", path, info.Mode())
+	case linked(info):
+		err = fmt.Errorf("%s has another name (a hard link), by which others can hold its lock: remove the other name", path)
+	default:
 		if err = private(info); err != nil {
 			err = fmt.Errorf("%s (%v): %w: correct its owner and mode", path, info.Mode(), err)
 		}
@@ -98,10 +103,12 @@ func (d slots) pin(req lease.Request) error {
 	return nil
 }
 
+const newPrefix = ".new-" // of the first name of a file
+
 // create makes a file with all of its content, or leaves an existing one. A crash never
 // leaves a partial file.
 func (d slots) create(path string, content []byte) error {
-	name := filepath.Join(string(d), fmt.Sprintf(".new-%016x", rand.Uint64()))
+	name := filepath.Join(string(d), fmt.Sprintf("%s%016x", newPrefix, rand.Uint64()))
 	// Writable by the group too, if the umask allows it: several users may share dir.
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o660)
 	if err != nil {
@@ -114,7 +121,19 @@ func (d slots) create(path string, content []byte) error {
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
-	return errors.Join(err, os.Remove(name), syncDir(string(d)))
+	_ = os.Remove(name) // unless who opened path has removed it
+	return errors.Join(err, syncDir(string(d)))
+}
+
+// removeNew removes the first name of a file of dir.
+func removeNew(file fs.FileInfo, dir string) {
+	names, _ := fs.Glob(os.DirFS(dir), newPrefix+"*")
+	for _, name := range names {
+		name = filepath.Join(dir, name)
+		if info, err := os.Lstat(name); err == nil && os.SameFile(info, file) {
+			_ = os.Remove(name)
+		}
+	}
 }
 
 // open locks the file of a worker id, which it creates if necessary, and reads its
@@ -141,9 +160,6 @@ func (d slots) open(namespace string, worker int64) (*os.File, record, error) {
 func (d slots) claim(f *os.File, path, namespace string, worker int64) (record, error) {
 	locked, err := flock(f)
 	r, damage := read(f, worker)
-	if damage == nil && r.Token == maxNumber {
-		damage = fmt.Errorf("no token is left above %d", r.Token)
-	}
 	switch {
 	case err != nil:
 		return r, fmt.Errorf("local: lock %s: %w: set dir to a directory on a file system with locks", path, err)
@@ -169,12 +185,11 @@ func (d slots) same(f *os.File, path string) bool {
 }
 
 func read(f io.ReaderAt, worker int64) (record, error) {
-	b := make([]byte, recordSize+1) // one more, to notice a longer file
-	n, err := f.ReadAt(b, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, recordSize+1)) // one more, to notice a longer file
+	if err != nil {
 		return record{}, err
 	}
-	return decode(b[:n], worker)
+	return decode(b, worker)
 }
 
 // write returns once the record is on disk.
@@ -203,11 +218,9 @@ func (d slots) list(namespace string) (map[int64]record, error) {
 		if !ok || err != nil || d.path(namespace, worker) != filepath.Join(string(d), e.Name()) {
 			continue
 		}
-		b, err := readFile(filepath.Join(string(d), e.Name()), recordSize+1) // one more, to notice a longer file
-		if err == nil {
-			if r, err := decode(b, worker); err == nil {
-				records[worker] = r
-			}
+		b, _ := readFile(filepath.Join(string(d), e.Name()), recordSize+1) // one more, to notice a longer file
+		if r, err := decode(b, worker); err == nil {
+			records[worker] = r
 		}
 	}
 	return records, nil

@@ -19,94 +19,38 @@ import (
 
 // here is a host like many.
 func here(t *testing.T) host {
-	return host{process: "mac\nname\nid\n42", dir: filepath.Join(t.TempDir(), "default")}
+	return host{process: "mac\nname\nid\n42", dir: filepath.Join(ownDir(t), "default")}
 }
 
 func TestChoice(t *testing.T) {
 	t.Parallel()
-	wide := snowflake.Wide()
-	tests := map[string]struct {
-		cfg      Config
-		host     func(*host)
-		want     Source
-		number   int64
-		promise  string
-		warnings []string
-	}{
-		"nothing is set: the slots of this host": {
-			want: Lock, promise: "across hosts if workers gives each a range of its own", warnings: []string{"if other hosts issue ids too"},
-		},
-		"a worker is set": {
-			cfg: Config{Worker: worker(5)}, want: Explicit, number: 5, promise: "by hand",
-		},
-		"in a container a directory that is set may be": {
-			cfg: Config{Dir: os.TempDir() + "/x"}, host: func(h *host) { h.container = true },
-			want: Lock, promise: "share directory", warnings: []string{"if other hosts issue ids too"},
-		},
-		"hash": {
-			cfg: Config{Source: Hash}, want: Hash,
-			promise: "0.00098 among 2 processes, 0.027 among 8, 0.39 among 32", warnings: []string{"not unique"},
-		},
-		"stateless": {
-			cfg: Config{Worker: worker(5), Stateless: true}, want: Explicit, number: 5,
-			promise: "set back across a restart", warnings: []string{"no record is kept"},
-		},
-		"a stateless hash": {
-			cfg: Config{Source: Hash, Stateless: true}, want: Hash,
-			promise: "set back across a restart", warnings: []string{"no record is kept"},
-		},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h := here(t)
-			if test.host != nil {
-				test.host(&h)
-			}
-			if test.cfg.Dir != "" {
-				test.cfg.Dir = t.TempDir()
-			}
-			c, err := newCenter(test.cfg, wide, h)
-			require.NoError(t, err)
-			require.Equal(t, test.want, c.source)
-			require.Contains(t, c.Extras().Promise, test.promise)
-			require.Len(t, c.Extras().Warnings, len(test.warnings), "%q", c.Extras().Warnings)
-			for i, w := range test.warnings {
-				require.Contains(t, c.Extras().Warnings[i], w)
-			}
-			require.Contains(t, c.Extras().Name, string(test.want))
-			if test.cfg.Stateless {
-				require.NoDirExists(t, h.dir)
-			}
-			if test.want == Explicit {
-				require.Equal(t, test.number, c.number)
-			}
-		})
-	}
-}
-
-func TestNoChoice(t *testing.T) {
-	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	container := func(h *host) { h.container = true }
+	homeless := func(h *host) { h.dir, h.dirErr = "", errors.New("no $HOME") }
 	for name, test := range map[string]struct {
-		cfg  Config
-		host func(*host)
-		want []string
+		cfg      Config
+		host     func(*host)
+		promise  []string
+		warnings int
+		fails    []string
 	}{
-		"in a container": {
-			host: func(h *host) { h.container = true }, want: []string{"source lock", "set dir", "source explicit"},
+		"nothing is set: the slots of this host": {
+			promise: []string{"local (lock in ", "across directories if workers gives each a range of its own", "share directory"}, warnings: 1,
 		},
-		"no directory": {
-			host: func(h *host) { h.dir, h.dirErr = "", errors.New("no $HOME") }, want: []string{"source lock", "no $HOME"},
-		},
-		"a directory that is a file": {cfg: Config{Dir: file}, want: []string{file, "set dir"}},
-		"a directory below a file":   {cfg: Config{Dir: file + "/x"}, want: []string{file, "set dir"}},
-		"by hand, no directory":      {cfg: Config{Worker: worker(1), Dir: file}, want: []string{"source explicit", "can be stateless"}},
-		"a hash, no directory": {
-			cfg: Config{Source: Hash}, host: func(h *host) { h.dir, h.dirErr = "", errors.New("no $HOME") }, want: []string{"source hash", "no $HOME", "can be stateless"},
-		},
-		"a fault": {cfg: Config{Dir: "relative"}, want: []string{"absolute"}},
+		"a worker is set": {cfg: Config{Worker: worker(5)}, promise: []string{"local (explicit in ", "worker id 5 is set by hand"}},
+		"in a container a directory that is set may be": {cfg: Config{Dir: t.TempDir()}, host: container, promise: []string{"local (lock in ", "share directory"}, warnings: 1},
+		"hash":             {cfg: Config{Source: Hash}, promise: []string{"local (hash in ", "not unique", "a probability of 1 in 1024"}, warnings: 1},
+		"stateless":        {cfg: Config{Worker: worker(5), Stateless: true}, host: homeless, promise: []string{"local (explicit)", "no record is kept", "set back across a restart"}, warnings: 1},
+		"a stateless hash": {cfg: Config{Source: Hash, Stateless: true}, host: homeless, promise: []string{"local (hash)", "not unique", "no record is kept"}, warnings: 1},
+
+		"in a container":             {host: container, fails: []string{"source lock", "set dir", "source explicit"}},
+		"no directory":               {host: homeless, fails: []string{"source lock", "no $HOME"}},
+		"a directory that is a file": {cfg: Config{Dir: file}, fails: []string{file, "set dir"}},
+		"a directory below a file":   {cfg: Config{Dir: file + "/x"}, fails: []string{file, "set dir"}},
+		"by hand, no directory":      {cfg: Config{Worker: worker(1), Dir: file}, fails: []string{"source explicit", "can be stateless"}},
+		"a hash, no directory":       {cfg: Config{Source: Hash}, host: homeless, fails: []string{"source hash", "no $HOME", "can be stateless"}},
+		"a fault":                    {cfg: Config{Dir: "relative"}, fails: []string{"absolute"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,52 +58,37 @@ func TestNoChoice(t *testing.T) {
 			if test.host != nil {
 				test.host(&h)
 			}
-			_, err := newCenter(test.cfg, snowflake.Layout{}, h)
-			for _, want := range test.want {
+			c, err := newCenter(test.cfg, snowflake.Wide(), h)
+			for _, want := range test.fails {
 				require.ErrorContains(t, err, want)
 			}
+			if test.fails != nil {
+				return
+			}
+			require.NoError(t, err)
+			for _, want := range test.promise {
+				require.Contains(t, c.Extras().Name+": "+c.Extras().Promise, want)
+			}
+			require.Len(t, c.Extras().Warnings, test.warnings)
 		})
 	}
+}
+
+// in returns a request for worker ids of a range.
+func in(first, last int64) lease.Request {
+	req := keeper.NewRequest("orders", snowflake.Layout{})
+	req.First, req.Last, req.Owner, req.Holder = first, last, lease.NewOwner(), "shop"
+	return req
 }
 
 func TestExplicitOutOfRange(t *testing.T) {
 	t.Parallel()
 	c, err := newCenter(Config{Worker: worker(5)}, snowflake.Layout{}, here(t))
 	require.NoError(t, err)
-	for _, r := range [][2]int64{{6, 9}, {0, 4}} {
-		req := keeper.NewRequest("orders", snowflake.Layout{})
-		req.First, req.Last, req.Owner, req.Holder = r[0], r[1], lease.NewOwner(), "shop"
+	for _, req := range []lease.Request{in(6, 9), in(0, 4)} {
 		_, err = c.Acquire(t.Context(), req)
 		require.ErrorIs(t, err, lease.ErrSetup)
 		require.ErrorContains(t, err, "worker 5 is not among")
-	}
-}
-
-// TestHostsWhoseHashAgrees: the other sources keep two hosts apart whose hashes are the same.
-func TestHostsWhoseHashAgrees(t *testing.T) {
-	t.Parallel()
-	of := func(cfg Config, host int64) int64 {
-		h := here(t) // the same machine id and process id
-		if cfg.Source == Explicit {
-			cfg.Worker = &host
-		}
-		c, err := newCenter(cfg, snowflake.Layout{}, h)
-		require.NoError(t, err)
-		defer c.Close()
-		req := keeper.NewRequest("orders", snowflake.Layout{})
-		req.Owner, req.Holder = lease.NewOwner(), "shop"
-		if cfg.Source == Lock {
-			req.First, req.Last = host, host
-		}
-		c.until = 1 // long ago
-		g, err := c.Acquire(t.Context(), req)
-		require.NoError(t, err)
-		return g.Worker
-	}
-	hash := Config{Source: Hash, Stateless: true}
-	require.Equal(t, of(hash, 3), of(hash, 4))
-	for _, source := range []Source{Explicit, Lock} {
-		require.NotEqual(t, of(Config{Source: source}, 3), of(Config{Source: source}, 4), source)
 	}
 }
 
@@ -167,45 +96,23 @@ func TestHostsWhoseHashAgrees(t *testing.T) {
 func TestHostsWithRanges(t *testing.T) {
 	t.Parallel()
 	seen := map[int64]bool{}
-	for _, first := range []int64{0, 32} {
-		h := here(t)
-		req := keeper.NewRequest("orders", snowflake.Wide())
-		req.First, req.Last, req.Holder = first, first+31, "shop"
-		for range 32 { // processes
-			c, err := newCenter(Config{}, snowflake.Wide(), h)
+	for _, first := range []int64{0, 16} {
+		h := here(t) // with the hash of the other
+		for n := range 17 {
+			c, err := newCenter(Config{}, snowflake.Layout{}, h)
 			require.NoError(t, err)
 			defer c.Close()
-			require.Contains(t, c.Extras().Promise, "a range of its own")
-			req.Owner = lease.NewOwner()
-			g, err := c.Acquire(t.Context(), req)
+			g, err := c.Acquire(t.Context(), in(first, first+15))
+			if full := (*lease.NoFreeWorkerError)(nil); n == 16 {
+				require.ErrorAs(t, err, &full, "and none of another host's")
+				require.Equal(t, []int64{first, first + 15}, []int64{full.First, full.Last})
+				continue
+			}
 			require.NoError(t, err)
-			require.True(t, g.Worker >= req.First && g.Worker <= req.Last, g.Worker)
 			seen[g.Worker] = true
 		}
-		c, err := newCenter(Config{}, snowflake.Wide(), h)
-		require.NoError(t, err)
-		req.Owner = lease.NewOwner()
-		_, err = c.Acquire(t.Context(), req)
-		var full *lease.NoFreeWorkerError
-		require.ErrorAs(t, err, &full, "and none of another host's")
-		require.Equal(t, []int64{first, first + 31}, []int64{full.First, full.Last})
+		require.Len(t, seen, int(first)+16)
 	}
-	require.Len(t, seen, 64)
-}
-
-// TestSlotsOfARange: another range on the same host, such as after a change of workers, leaves the
-// files of the former one alone.
-func TestSlotsOfARange(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	c := s.center(byHand(0))
-	require.NoError(t, c.Release(t.Context(), s.acquire(c), 0))
-	s.pass(time.Minute)
-	req := s.request()
-	req.First = 2
-	g, err := s.center().Acquire(t.Context(), req)
-	require.NoError(t, err)
-	require.GreaterOrEqual(t, g.Worker, int64(2))
 }
 
 func TestHashDiffers(t *testing.T) {
@@ -220,16 +127,6 @@ func TestHashDiffers(t *testing.T) {
 		numbers[c.number] = true
 	}
 	require.Len(t, numbers, 100)
-}
-
-func TestCollision(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		n, all int64
-		want   float64
-	}{{1, 32, 0}, {2, 32, 1. / 32}, {23, 365, 0.5073}, {8, 32, 0.614}, {33, 32, 1}, {1000, 32, 1}} {
-		require.InDelta(t, test.want, collision(test.n, test.all), 0.001, "%v", test)
-	}
 }
 
 func TestDefaultDir(t *testing.T) {
@@ -260,26 +157,12 @@ func TestDefaultDir(t *testing.T) {
 	}
 }
 
-func TestInContainer(t *testing.T) {
-	t.Parallel()
-	in := func(env, file string) bool {
-		return inContainer(func(k string) string {
-			if k == env {
-				return "x"
-			}
-			return ""
-		}, func(path string) bool { return path == file })
-	}
-	require.False(t, in("", ""))
-	require.True(t, in("KUBERNETES_SERVICE_HOST", ""))
-	require.True(t, in("container", ""))
-	require.True(t, in("", "/.dockerenv"))
-	require.True(t, in("", "/run/.containerenv"))
-}
-
-// This host is looked at without an error, whatever it is.
 func TestInspect(t *testing.T) {
 	t.Parallel()
+	for _, sign := range []string{"", "KUBERNETES_SERVICE_HOST", "container", "/.dockerenv", "/run/.containerenv"} {
+		env := func(key string) string { return map[string]string{sign: "x"}[key] }
+		require.Equal(t, sign != "", inContainer(env, func(path string) bool { return path == sign }), sign)
+	}
 	h := inspect()
 	name, err := os.Hostname()
 	require.NoError(t, err)

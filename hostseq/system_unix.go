@@ -3,6 +3,7 @@
 package hostseq
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,9 +13,6 @@ import (
 	"strings"
 	"syscall"
 )
-
-// canLock returns why there are no locks on this system, or nil.
-func canLock() error { return nil }
 
 // flock takes the lock on f and reports whether it was free. The kernel releases it
 // with the last descriptor of f.
@@ -49,67 +47,85 @@ func syncDir(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// private returns an error if a file or directory may have been made, or can be
-// changed, by anyone but root, the user of this process and its groups.
+// linked reports whether a file has more than one name.
+func linked(info fs.FileInfo) bool { return info.Sys().(*syscall.Stat_t).Nlink > 1 }
+
+// private returns an error if a file or directory may have been made, or can be changed, by
+// anyone but root, the user of this process and its groups.
 func private(info fs.FileInfo) error {
-	if info.Mode().Perm()&0o002 != 0 {
+	gid := int(info.Sys().(*syscall.Stat_t).Gid)
+	groups, _ := os.Getgroups()
+	err := foreign(info)
+	switch {
+	case info.Mode().Perm()&0o002 != 0:
 		return errors.New("everyone can write to it, and could take its locks (chmod o-w)")
-	}
-	return ownedByOthers(info)
-}
-
-// ownedByOthers returns an error if the owner of a file or directory is neither root
-// nor this user, and its group is none of this process.
-func ownedByOthers(info fs.FileInfo) error {
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || st.Uid == 0 || int64(st.Uid) == int64(os.Geteuid()) || int64(st.Gid) == int64(os.Getegid()) {
+	case err == nil || gid == os.Getegid() || slices.Contains(groups, gid):
 		return nil
 	}
-	groups, err := os.Getgroups()
-	if err == nil && slices.Contains(groups, int(st.Gid)) {
-		return nil
-	}
-	return fmt.Errorf("it belongs to user %d and group %d, and this process runs as user %d outside that group", st.Uid, st.Gid, os.Geteuid())
+	return fmt.Errorf("%w outside group %d", err, gid)
 }
 
-// resolve returns a directory without links. It fails if another user could put another
-// directory in its place, where a second process would find the same worker ids free: others
-// says whose a link or a directory above it is.
-func resolve(dir string, others func(fs.FileInfo) error) (string, error) {
-	const maxLinks = 40
-	at, links := "/", 0
-	for rest := strings.Split(dir, "/"); len(rest) > 0; {
-		name := rest[0]
+// foreign returns an error if the owner of a file or directory is neither root nor the user
+// of this process.
+func foreign(info fs.FileInfo) error {
+	if uid := int(info.Sys().(*syscall.Stat_t).Uid); uid != 0 && uid != os.Geteuid() {
+		return fmt.Errorf("it belongs to user %d, and this process runs as user %d", uid, os.Geteuid())
+	}
+	return nil
+}
+
+// resolve returns a directory without links, and makes what is missing of it. It fails if
+// another user could put another directory in its place, where a second process would find
+// the same worker ids free.
+func resolve(dir string) (string, error) { return follow(dir, foreign) }
+
+// follow is resolve where foreign tells whose a directory or link is. Whoever can write to a
+// directory can rename what is in it; if it is sticky, only what belongs to them.
+func follow(dir string, foreign func(fs.FileInfo) error) (string, error) {
+	split := func(path string) []string { return strings.FieldsFunc(path, func(r rune) bool { return r == '/' }) }
+	at, shared := "/", false // whether others can write to it
+	for rest := split(dir); len(rest) > 0; {
+		name := filepath.Join(at, rest[0])
 		rest = rest[1:]
-		if at = filepath.Join(at, name); name == "" || name == "." || name == ".." {
-			continue
-		}
-		info, err := os.Lstat(at)
+		info, err := made(name)
 		if err != nil {
 			return "", err
 		}
 		link := info.Mode()&fs.ModeSymlink != 0
-		if !link && len(rest) == 0 {
-			break // prepare checks the directory itself
+		writable := !link && info.Mode().Perm()&0o022 != 0
+		last := !link && len(rest) == 0 // prepare checks the rest of it
+		if shared || !last {
+			err = foreign(info)
 		}
-		if err = others(info); err == nil && !link && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
-			err = errors.New("everyone can write to it (chmod o-w)")
-		}
-		if link && err == nil {
-			var to string
-			links++
-			if to, err = os.Readlink(at); links > maxLinks {
-				err = errors.New("too many links")
-			}
-			if rest = append(strings.Split(to, "/"), rest...); filepath.IsAbs(to) {
-				at = "/"
-			} else {
-				at = filepath.Dir(at)
-			}
+		if err == nil && writable && !last && info.Mode()&fs.ModeSticky == 0 {
+			err = errors.New("others can write to it (chmod go-w)")
 		}
 		if err != nil {
-			return "", fmt.Errorf("another user could put another directory in its place, by %s (%v): %w", at, info.Mode(), err)
+			return "", fmt.Errorf("another user could put another directory in its place, by %s (%v): %w", name, info.Mode(), err)
 		}
+		if !link {
+			at, shared = name, writable
+			continue
+		}
+		to, err := os.Readlink(name)
+		if _, nowhere := os.Stat(name); err != nil || nowhere != nil {
+			return "", cmp.Or(err, nowhere)
+		}
+		if filepath.IsAbs(to) {
+			at, shared = "/", false
+		}
+		rest = append(split(to), rest...)
 	}
 	return at, nil
+}
+
+// made describes a directory or link, and makes a directory if there is nothing.
+func made(path string) (fs.FileInfo, error) {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.Mkdir(path, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
+			info, err = os.Lstat(path)
+		}
+	}
+	return info, err
 }

@@ -10,8 +10,6 @@ import (
 
 var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
 
-func canLock() error { return nil }
-
 // flock takes the lock on f and reports whether it was free. The kernel releases it
 // when f is closed. Others cannot read a locked byte, so it is one far beyond the record.
 func flock(f *os.File) (bool, error) {
@@ -56,6 +54,6 @@ func syncDir(string) error { return nil }
 // private does not look at access control lists. The mode bits of a file say nothing.
 func private(fs.FileInfo) error { return nil }
 
-func ownedByOthers(fs.FileInfo) error { return nil }
+func linked(fs.FileInfo) bool { return false }
 
-func resolve(dir string, _ func(fs.FileInfo) error) (string, error) { return dir, nil }
+func resolve(dir string) (string, error) { return dir, os.MkdirAll(dir, 0o700) }

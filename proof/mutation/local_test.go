@@ -3,6 +3,7 @@ package mutation_test
 const (
 	localGo = "hostseq/center.go"
 	slotsGo = "hostseq/slots.go"
+	unixGo  = "hostseq/system_unix.go"
 )
 
 // onLocal is what makes the worker ids of a host unique: the lock, and the record of
@@ -10,7 +11,7 @@ const (
 var onLocal = list{title: "local", pkg: "hostseq", mutants: []mutant{
 	{"a record that is not on disk", slotsGo, "if err := f.Sync(); err != nil {", "if err := error(nil); err != nil {", "TestRecordIsSynced"},
 	// The record.
-	{"the last token is lent", slotsGo, `if damage == nil && r.Token == maxNumber {`, `if false {`, "TestDamagedRecord"},
+	{"the last token is lent", "hostseq/record.go", `>= maxNumber:`, `> maxNumber:`, "TestDamagedRecord"},
 	{"the ceiling is not on record before it is used", localGo, `if err := l.save(l.Ceiling); err != nil {`, `if err := l.save(l.Floor); err != nil {`, "TestGrant"},
 	{"a renewal's ceiling is not on record", localGo, `if err := l.save(ceiling); err != nil {`, `if err := l.save(l.Ceiling); err != nil {`, "TestGrant"},
 	{"a renewal that could not be recorded counts", localGo, "if err := l.save(ceiling); err != nil {\n\t\treturn lease.Grant{}, err\n\t}", "_ = l.save(ceiling)", "TestWriteFails"},
@@ -27,9 +28,16 @@ var onLocal = list{title: "local", pkg: "hostseq", mutants: []mutant{
 	{"a damaged record is taken", slotsGo, `case damage != nil:`, `case false:`, "TestDamagedRecord"},
 	{"a checksum that is not compared", "hostseq/record.go", `sum(body) != binary.BigEndian.Uint32(b[len(body):])`, `false`, "TestRecordDamage"},
 	{"no pin", slotsGo, `_, ok := was.Join(req); !ok`, `was.Retired`, "TestPin"},
-	{"another host's worker ids are lent", localGo, `w := req.First + (begin+i)%n`, `w := (begin + i) % req.Pool`, "TestHostsWithRanges"},
-	{"another host's worker ids are lent again", localGo, `if w >= req.First && w <= req.Last {`, `if w <= req.Last {`, "TestSlotsOfARange"},
+	{"another host's worker ids are lent", localGo, `slot{req.First + (begin+i)%n,`, `slot{(begin + i) % req.Pool,`, "TestHostsWithRanges"},
 	{"a worker id set by hand beyond the range is lent", localGo, `if c.source == Explicit && (`, `if false && (`, "TestExplicitOutOfRange"},
+	// The directory and its files.
+	{"a file with a second name is taken", slotsGo, `case linked(info):`, `case false:`, "TestWhatIsNoFileOfOurs"},
+	{"the second name that a crash left stays", slotsGo, `removeNew(info, filepath.Dir(path))`, ``, "TestFileThatIsBeingMade"},
+	{"a directory is made before its way is looked at", slotsGo, `path, err := resolve(string(d))`, "_ = os.MkdirAll(string(d), 0o700)\n\tpath, err := resolve(string(d))", "TestDirectoryThatOthersCanRedirect"},
+	{"a directory on the way that a group can write to", unixGo, `Perm()&0o022`, `Perm()&0o002`, "TestDirectoryThatOthersCanRedirect"},
+	{"a common group makes another user's directory on the way one's own", unixGo, `if uid := int(info.Sys().(*syscall.Stat_t).Uid); uid`, `if uid := int(info.Sys().(*syscall.Stat_t).Uid); int(info.Sys().(*syscall.Stat_t).Gid) != os.Getegid() && uid`, "TestOwners"},
+	{"another user's directory on the way", unixGo, `if shared || !last {`, `if shared && last {`, "TestDirectoryByWayOfAnother"},
+	{"another user's directory in a sticky one", unixGo, `if shared || !last {`, `if !last || shared && false {`, "TestDirectoryByWayOfAnother"},
 	// The lock.
 	{"a lock that another has is no hindrance", slotsGo, `case !locked:`, `case !locked && worker < 0:`, "TestHeld"},
 	{"the lock on a file that was replaced counts", slotsGo, `case !d.same(f, path):`, `case false:`, "TestFileReplacedWhileOpened"},
