@@ -22,6 +22,7 @@ func TestFixed(t *testing.T) {
 	one, err := w.NextIDWait(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, one, ids[999])
+	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = w.NextID() }))
 	require.Equal(t, "worker 3 of local, ready", w.String())
 	require.Equal(t, "worker 3 of local, ready", w.Status().String())
 	p, err := w.Decode(one)

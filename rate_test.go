@@ -16,7 +16,7 @@ import (
 // out until the clock has caught up. A burst may have used it up.
 func TestRateAfterAFirstStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		layout := snowflake.JSSafe()
+		layout := snowflake.Layout{SequenceBits: 2, TimeBits: 41} // few ids, so that few are to be made
 		w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Layout: layout})
 		require.NoError(t, err)
 		defer func() { _ = w.Stop(context.Background()) }()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -54,7 +55,7 @@ func TestOpen(t *testing.T) {
 		defer func() { _ = w.Stop(context.Background()) }()
 		require.Less(t, time.Since(began), 3*time.Second)
 		require.Contains(t, log.String(), "it is wordy")
-		require.Contains(t, log.String(), `msg="idworker started" worker=`)
+		require.Regexp(t, `msg="idworker started" worker=.* ids_ahead=29\.\d+s`, log.String(), "above all that a new namespace may have forgotten")
 		first, err := w.NextID()
 		require.NoError(t, err)
 		ids := make([]int64, 3)
@@ -131,11 +132,34 @@ func TestOpenFails(t *testing.T) {
 		require.NotContains(t, err.Error(), "ExactTimes")
 		_, err = snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", ExactTimes: true})
 		require.ErrorContains(t, err, "without ExactTimes it lends sooner")
+
+		// Who is interrupted is told so in one line, and not to wait longer.
+		center.Wipe()
 		ctx, cancel := context.WithCancelCause(t.Context())
-		gone := errors.New("gone")
-		cancel(gone)
+		gone := errors.New("terminated signal received")
+		time.AfterFunc(time.Second, func() { cancel(gone) })
 		_, err = snowlease.Open(ctx, center, snowlease.Config{Namespace: "orders"})
 		require.ErrorIs(t, err, gone)
+		require.Regexp(t, `^snowlease: borrow a worker id of namespace "orders" from memory \(tried for 1s\): stopped while waiting: terminated signal received; the last answer was: lease: .* earlier grants may still be in use$`, err.Error())
+	})
+}
+
+// A start warns if the time field ends within five years, and fails within one.
+func TestTimeFieldThatEnds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for years, warns := range map[time.Duration]bool{6: false, 4: true} {
+			ends := time.Now().Add(years * 365 * 24 * time.Hour)
+			layout := snowflake.Layout{Epoch: 1, TimeBits: 38}
+			layout.Epoch += ends.UnixMilli() - layout.Ends().UnixMilli()
+			var log logtest.Journal
+			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Layout: layout, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			require.NoError(t, err)
+			require.NoError(t, w.Stop(t.Context()))
+			require.Equal(t, warns, strings.Contains(log.String(), `level=WARN msg="the layout's time field ends within five years"`))
+			layout.Epoch -= ends.UnixMilli() - time.Now().AddDate(0, 6, 0).UnixMilli()
+			_, err = snowlease.Fixed(layout, 1)
+			require.ErrorContains(t, err, "year")
+		}
 	})
 }
 

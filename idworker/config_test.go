@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/hostseq"
@@ -17,6 +16,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/ordernumber"
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -90,6 +90,9 @@ func TestNoKeyIsNegative(t *testing.T) {
 
 func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 	minus, big := int64(-1), int64(32)
+	sequence := func(change func(*idworker.Config)) func(*idworker.Config) {
+		return func(c *idworker.Config) { c.Mode = idworker.ModeRedisSequence; change(c) }
+	}
 	for _, c := range []struct {
 		name   string
 		change func(*idworker.Config)
@@ -109,8 +112,6 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"workers all reserved", func(c *idworker.Config) { c.Reserved, c.Workers = 2, "30-31" }, []string{"workers", `"30-31"`, "0 to 29"}},
 		{"workers backwards", func(c *idworker.Config) { c.Workers = "7-3" }, []string{"workers", `"7-3"`}},
 		{"workers one", func(c *idworker.Config) { c.Workers = "5" }, []string{"workers", `"5"`, `"0-15"`}},
-		{"workers words", func(c *idworker.Config) { c.Workers = "a-b" }, []string{"workers", `"a-b"`}},
-		{"workers negative", func(c *idworker.Config) { c.Workers = "-1-3" }, []string{"workers", `"-1-3"`}},
 		{"ttl", func(c *idworker.Config) { c.Lease.TTL = time.Millisecond }, []string{"lease.ttl 1ms", "at least 100ms"}},
 		{"ttl and skew", func(c *idworker.Config) { c.Lease.TTL = time.Second }, []string{"lease.ttl 1s is less than twice store.skew (2s, the default): raise it, or set store.skew to at most 500ms"}},
 		{"ttl and unit", func(c *idworker.Config) { c.Layout = snowflake.Layout{TimeUnit: 10 * time.Second, SequenceBits: 20} }, []string{"lease.ttl 30s", "1m40s"}},
@@ -119,21 +120,21 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"max_ttl low", func(c *idworker.Config) { c.Lease.MaxTTL = time.Second }, []string{"lease.max_ttl 1s", "30s", "for all members"}},
 		{"max_ttl high", func(c *idworker.Config) { c.Lease.MaxTTL = 25 * time.Hour }, []string{"lease.max_ttl 25h", "24h"}},
 		{"skew", func(c *idworker.Config) { c.Store.Skew = time.Minute }, []string{"store.skew 1m0s", "15s", "lower it"}},
-		{"skew negative", func(c *idworker.Config) { c.Store.Skew = -time.Second }, []string{"store.skew -1s", "from 0"}},
 		{"renew", func(c *idworker.Config) { c.Lease.Renew = "sometimes" }, []string{"renew", `"sometimes"`, "@every 10s"}},
 		{"renew, a time zone only", func(c *idworker.Config) { c.Lease.Renew = "TZ=UTC" }, []string{`"TZ=UTC"`, "no fields follow"}},
 		{"renew, a time zone only, by its other name", func(c *idworker.Config) { c.Lease.Renew = "CRON_TZ=Asia/Tokyo" }, []string{`"CRON_TZ=Asia/Tokyo"`, "no fields follow"}},
 		{"wait", func(c *idworker.Config) { c.Wait = -1 }, []string{"wait -1ns", "10s"}},
 		{"on_lost", func(c *idworker.Config) { c.Lease.OnLost = "panic" }, []string{"on_lost", `"panic"`, "continue, shutdown"}},
 		{"quarantine", func(c *idworker.Config) { c.Store.Quarantine = "off" }, []string{"quarantine", `"off"`, "on-change, never"}},
-		{"wait_replicas", func(c *idworker.Config) { c.Store.WaitReplicas = -1 }, []string{"store.wait_replicas -1", "number of replicas"}},
+		{"business", func(c *idworker.Config) { c.Business = 1 }, []string{"business 1 is not 0 to 0"}},
 		{"wait_replicas db", func(c *idworker.Config) { c.Mode, c.Store.WaitReplicas = idworker.ModeDB, 1 }, []string{"wait_replicas 1", "mode db", "semi-synchronous", "synchronous_commit"}},
 		{"wait_replicas local", func(c *idworker.Config) {
 			c.Mode, c.Local.Worker, c.Store.WaitReplicas = idworker.ModeLocal, new(int64), 1
 		}, []string{"store.wait_replicas 1", "mode local"}},
 		{"max_ahead", func(c *idworker.Config) { c.MaxAhead = time.Millisecond }, []string{"max_ahead 1ms", "2ms", "1h"}},
+		{"max_ahead of long ticks", func(c *idworker.Config) { c.Layout.TimeUnit, c.MaxAhead = time.Hour, 3*time.Hour }, []string{"max_ahead 3h0m0s is not from 2 time units of the layout (2h0m0s) to 2h0m0s"}},
 		{"holder", func(c *idworker.Config) { c.Holder = strings.Repeat("h", 256) }, []string{"holder", "256 bytes", "255"}},
-		{"lease in redis-sequence", func(c *idworker.Config) { c.Mode, c.Lease.TTL = idworker.ModeRedisSequence, time.Minute }, []string{"lease is set, but mode redis-sequence lends no worker ids: leave it out, or set mode auto, db, redis or local"}},
+		{"lease in redis-sequence", sequence(func(c *idworker.Config) { c.Lease.TTL = time.Minute }), []string{"lease is set, but mode redis-sequence lends no worker ids: leave it out, or set mode auto, db, redis or local"}},
 		{"store in local", func(c *idworker.Config) { c.Mode, c.Store.Skew = idworker.ModeLocal, time.Second }, []string{"store is set, but mode local has no store: leave it out, or set mode auto"}},
 		{"quarantine in local", func(c *idworker.Config) { c.Mode, c.Store.Quarantine = idworker.ModeLocal, lease.QuarantineNever }, []string{`store is set, but mode local has no store`}},
 		{"local in another mode", func(c *idworker.Config) { c.Local.Worker, c.Local.Dir = &big, "/x" }, []string{
@@ -148,6 +149,12 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"local source", func(c *idworker.Config) { c.Mode, c.Local.Source = idworker.ModeLocal, "mac" }, []string{`local.source "mac"`, "explicit"}},
 		{"local worker low", func(c *idworker.Config) { c.Mode, c.Local.Worker = idworker.ModeLocal, &minus }, []string{"local.worker -1", "0 to 31"}},
 		{"local worker high", func(c *idworker.Config) { c.Mode, c.Local.Worker = idworker.ModeLocal, &big }, []string{"local.worker 32", "0 to 31"}},
+		{"sequence.worker", sequence(func(c *idworker.Config) { c.Sequence.Worker = 32 }), []string{"sequence.worker 32 is not 0 to 31"}},
+		{"sequence.worker reserved", sequence(func(c *idworker.Config) { c.Sequence.Worker, c.Reserved = 31, 1 }), []string{"sequence.worker 31 is one of the 1 reserved"}},
+		{"sequence.prefetch", sequence(func(c *idworker.Config) { c.Sequence.Prefetch = 2_000_000 }), []string{"sequence.prefetch 2000000 is not 1 to"}},
+		{"sequence.max_age", sequence(func(c *idworker.Config) { c.Sequence.MaxAge = time.Millisecond }), []string{"sequence.max_age 1ms is not 10ms to 1h"}},
+		{"sequence workers", sequence(func(c *idworker.Config) { c.Workers = "0-3" }), []string{"workers \"0-3\""}},
+		{"sequence skew", sequence(func(c *idworker.Config) { c.Store.Skew = 2 * time.Hour }), []string{"store.skew 2h0m0s is not 1ms to 1h"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := idworker.Config{Namespace: "orders"}
@@ -206,6 +213,8 @@ func TestDefaultsOfOtherModesAreNoFaults(t *testing.T) {
 	segments := []segment.Config{{Name: "a"}}
 	never := idworker.StoreConfig{Quarantine: lease.QuarantineNever}
 	require.NoError(t, idworker.Config{Mode: idworker.ModeLocal, Store: never, Segments: segments}.Validate(), "that of the segments")
+	prefixed := idworker.StoreConfig{TablePrefix: "orders_"}
+	require.NoError(t, idworker.Config{Mode: idworker.ModeLocal, Store: prefixed, Series: []series.Config{{Name: "invoices"}}}.Validate(), "that of the series")
 }
 
 func TestRenewSchedules(t *testing.T) {
@@ -224,23 +233,5 @@ func TestTagsAgree(t *testing.T) {
 			env := strings.TrimSuffix(f.Tag.Get("env")+f.Tag.Get("envPrefix"), "_")
 			require.Equal(t, strings.ToUpper(name), env, f.Name)
 		}
-	}
-}
-
-// A layout whose ticks are longer than half an hour takes its default, two of them.
-func TestMaxAheadOfLongTicks(t *testing.T) {
-	t.Parallel()
-	cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence, Layout: snowflake.Layout{TimeUnit: time.Hour}, MaxAhead: 2 * time.Hour}
-	require.NoError(t, cfg.Validate())
-	cfg.MaxAhead = 3 * time.Hour
-	require.ErrorContains(t, cfg.Validate(), "max_ahead 3h0m0s is not from 2 time units of the layout (2h0m0s) to 2h0m0s")
-}
-
-// A nil client of any type counts as none.
-func TestNilRedisClients(t *testing.T) {
-	t.Parallel()
-	for _, client := range []redis.UniversalClient{nil, (*redis.Client)(nil), (*redis.ClusterClient)(nil), (*redis.Ring)(nil)} {
-		_, err := idworker.NewCenter(idworker.Config{Namespace: "orders"}, idworker.WithRedis(client))
-		require.ErrorContains(t, err, "that is nil counts as none")
 	}
 }

@@ -1,9 +1,7 @@
 package idworker_test
 
 import (
-	"context"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -11,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/casstore"
-	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
@@ -23,28 +21,6 @@ import (
 
 // traced is the decorator of docs/guide.md.
 type traced struct{ lease.Center }
-
-// memory is a casstore.Store.
-type memory struct {
-	mu      sync.Mutex
-	records map[string]casstore.Record
-}
-
-func (m *memory) Load(_ context.Context, name string) (casstore.Record, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.records[name], nil
-}
-
-func (m *memory) Swap(_ context.Context, name, version string, value []byte) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.records[name].Version != version {
-		return "", casstore.ErrChanged
-	}
-	m.records[name] = casstore.Record{Value: value, Version: version + "+"}
-	return "", nil
-}
 
 // A decorated center keeps everything that the center offers: its name, promise, warnings,
 // slots, backdated ids, and the verbs of operators.
@@ -70,16 +46,14 @@ func TestDecoratedCenters(t *testing.T) {
 			return hostseq.New(hostseq.Config{Source: hostseq.Hash, Dir: t.TempDir()}, snowflake.Layout{})
 		}, 1, true, false, false, true, true},
 		"casstore": {func(t *testing.T) (lease.Center, error) {
-			return casstore.New(&memory{records: map[string]casstore.Record{}}), nil
+			return casstore.New(memcenter.NewStore()), nil
 		}, 31, false, false, true, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			center, err := c.open(t)
 			require.NoError(t, err)
-			if init := center.Extras().Init; init != nil {
-				req, err := cfg.Request()
-				require.NoError(t, err)
-				require.NoError(t, init(t.Context(), req))
+			if center.Extras().Init != nil {
+				initialize(t, center, cfg)
 			}
 			wrapped := traced{center}
 			var j journal
@@ -116,11 +90,4 @@ func TestDecoratedCenters(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A nil center of any type counts as none.
-func TestNilCenter(t *testing.T) {
-	var none *dbseq.Center
-	_, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Mode: idworker.ModeDB}, idworker.WithCenter(none))
-	require.ErrorContains(t, err, "WithDB")
 }

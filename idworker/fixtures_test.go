@@ -35,7 +35,6 @@ func TestMain(m *testing.M) {
 // A store is a way to provide a center to fx.
 type store struct {
 	name    string
-	mode    idworker.Mode
 	provide func(testing.TB) fx.Option
 	// quarantine is "never" if the engine has no incarnation.
 	quarantine lease.Quarantine
@@ -44,20 +43,20 @@ type store struct {
 // stores are the engines under test, embedded ones first.
 func stores() []store {
 	return []store{
-		{"sqlite", idworker.ModeDB, func(t testing.TB) fx.Option { return fx.Supply(newSQLite(t)) }, ""},
-		{"mariadb", idworker.ModeDB, func(t testing.TB) fx.Option {
+		{"sqlite", func(t testing.TB) fx.Option { return fx.Supply(newSQLite(t)) }, ""},
+		{"mariadb", func(t testing.TB) fx.Option {
 			return fx.Supply(openDB(t, mysql.Open(testserver.MariaDB(t))))
 		}, ""},
-		{"mysql", idworker.ModeDB, func(t testing.TB) fx.Option {
+		{"mysql", func(t testing.TB) fx.Option {
 			return fx.Supply(openDB(t, mysql.Open(testserver.MySQL(t))))
 		}, ""},
-		{"postgres", idworker.ModeDB, func(t testing.TB) fx.Option {
+		{"postgres", func(t testing.TB) fx.Option {
 			return fx.Supply(openDB(t, postgres.Open(testserver.Postgres(t))))
 		}, ""},
-		{"miniredis", idworker.ModeRedis, func(t testing.TB) fx.Option {
+		{"miniredis", func(t testing.TB) fx.Option {
 			return universal(newRedis(t, miniredis.RunT(t).Addr()))
 		}, lease.QuarantineNever},
-		{"redis", idworker.ModeRedis, func(t testing.TB) fx.Option {
+		{"redis", func(t testing.TB) fx.Option {
 			return universal(newRedis(t, testserver.Redis(t)))
 		}, ""},
 	}
@@ -69,14 +68,20 @@ func newSQLite(t testing.TB, namespaces ...idworker.Config) *gorm.DB {
 	t.Helper()
 	db := openDB(t, sqlite.Open(filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"))
 	for _, cfg := range namespaces {
-		req, err := cfg.Request()
-		require.NoError(t, err)
 		c, err := gormdb.Center(db)
 		require.NoError(t, err)
-		require.NoError(t, c.Extras().Init(t.Context(), req))
+		initialize(t, c, cfg)
 		require.NoError(t, c.Close())
 	}
 	return db
+}
+
+// initialize creates the records of a namespace, so that a start does not wait.
+func initialize(t testing.TB, c lease.Center, cfg idworker.Config) {
+	t.Helper()
+	req, err := cfg.Request()
+	require.NoError(t, err)
+	require.NoError(t, c.Extras().Init(t.Context(), req))
 }
 
 func openDB(t testing.TB, d gorm.Dialector) *gorm.DB {
@@ -157,17 +162,6 @@ func closing() fx.Option {
 
 // ready reports whether w issues ids.
 func ready(w *idworker.IdWorker) bool { return w.Healthy(context.Background()) == nil }
-
-// started returns a worker with its lifecycle. It avoids fx.App, whose goroutines outlive a
-// synctest bubble.
-func started(t testing.TB, cfg idworker.Config, opts ...fx.Option) (*idworker.IdWorker, *fxtest.Lifecycle) {
-	t.Helper()
-	var w *idworker.IdWorker
-	lc := fxtest.NewLifecycle(t)
-	require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Options(opts...), fx.Populate(&w),
-		fx.Decorate(func() fx.Lifecycle { return lc })).Err())
-	return w, lc
-}
 
 // centered provides a lease.Center.
 func centered(c lease.Center) fx.Option { return fx.Provide(func() lease.Center { return c }) }

@@ -13,15 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/snowflake"
@@ -310,39 +307,22 @@ func TestPastAfterARestoredBackup(t *testing.T) {
 	text, err := os.ReadFile("../docs/operations.md")
 	require.NoError(t, err)
 	require.True(t, strings.Contains(string(text), forget), "docs/operations.md says how") //nolint:testifylint // which would print all of it
-	for name, open := range map[string]func(*testing.T) *gorm.DB{
-		"sqlite":   func(t *testing.T) *gorm.DB { return newSQLite(t) },
-		"mariadb":  func(t *testing.T) *gorm.DB { return openDB(t, mysql.Open(testserver.MariaDB(t))) },
-		"mysql":    func(t *testing.T) *gorm.DB { return openDB(t, mysql.Open(testserver.MySQL(t))) },
-		"postgres": func(t *testing.T) *gorm.DB { return openDB(t, postgres.Open(testserver.Postgres(t))) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := open(t)
-			c := sqlCenter(t, db)
-			cfg := idworker.Config{Namespace: "orders", Reserved: 1}
-			w := borrow(t, c, cfg)
-			require.NoError(t, w.Stop(t.Context()))
-			counting(t, db, time.Now().Add(-time.Hour))
-			backup := records(t, db)
-			w = borrow(t, c, cfg)
-			past, err := idworker.History(cfg, w)
-			require.NoError(t, err)
-			at := time.Now().Add(-time.Minute)
-			seen := map[int64]bool{}
-			fill(t, seen, past, at, 10)
-			require.NoError(t, w.Stop(t.Context()))
+	db := newSQLite(t)
+	c := sqlCenter(t, db)
+	cfg := idworker.Config{Namespace: "orders", Reserved: 1}
+	require.NoError(t, borrow(t, c, cfg).Stop(t.Context()))
+	counting(t, db, time.Now().Add(-time.Hour))
+	backup := records(t, db)
+	at := time.Now().Add(-time.Minute)
+	seen := map[int64]bool{}
+	fill(t, seen, issuer(t, c, cfg), at, 10)
 
-			copied(t, backup, db)
-			require.NoError(t, db.Exec(forget).Error)
-			w = borrow(t, c, cfg)
-			past, err = idworker.History(cfg, w)
-			require.NoError(t, err)
-			_, err = past.NextIDAt(t.Context(), at)
-			require.ErrorIs(t, err, history.ErrTime)
-			fill(t, seen, past.Backfill(at), at.Add(-time.Hour), 10)
-			require.NoError(t, w.Stop(t.Context()))
-		})
-	}
+	copied(t, backup, db)
+	require.NoError(t, db.Exec(forget).Error)
+	past := issuer(t, c, cfg)
+	_, err = past.NextIDAt(t.Context(), at)
+	require.ErrorIs(t, err, history.ErrTime)
+	fill(t, seen, past.Backfill(at), at.Add(-time.Hour), 10)
 }
 
 // counting makes the store look as if it had counted for longer.

@@ -38,110 +38,43 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 	for _, s := range stores() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			for _, mode := range []idworker.Mode{idworker.ModeAuto, s.mode} {
-				cfg := idworker.Config{Namespace: namespace(t), Mode: mode, Store: idworker.StoreConfig{Quarantine: s.quarantine}}
-				var w *idworker.IdWorker
-				var c lease.Center
-				var j journal
-				a := app(t, &w, fx.Supply(cfg), s.provide(t), opened(), closing(), j.provide(), fx.Populate(&c))
-				_, err := w.NextID()
-				require.ErrorIs(t, err, snowlease.ErrNotStarted)
-				require.False(t, ready(w))
-				require.Equal(t, snowlease.StateNotStarted, w.Status().State)
-				a.RequireStart()
-
-				require.NoError(t, w.Healthy(t.Context()))
-				id, err := w.NextID()
-				require.NoError(t, err)
-				p, err := w.Decode(id)
-				require.NoError(t, err)
-				require.WithinDuration(t, time.Now(), p.Time, time.Minute)
-				st := w.Status()
-				require.Equal(t, snowlease.StateReady, st.State)
-				require.Equal(t, p.Worker, st.Worker)
-				require.Equal(t, cfg.Namespace, st.Namespace)
-				require.Equal(t, int64(1), st.Issued)
-				require.True(t, st.Floor.Before(p.Time) && p.Time.Before(st.Ceiling))
-				slots, err := c.Extras().Lister.Slots(t.Context(), cfg.Namespace)
-				require.NoError(t, err)
-				require.Len(t, slots, 32)
-				require.Contains(t, slots[st.Worker].Holder, "idworker.test@")
-
-				a.RequireStop()
-				_, err = w.NextID()
-				require.ErrorIs(t, err, snowlease.ErrStopped)
-				require.Equal(t, snowlease.StateStopped, w.Status().State)
-				for _, want := range []string{"worker id borrowed", "idworker started", "good_for_replicas=16", cfg.Namespace, "worker id given back"} {
-					require.Contains(t, j.String(), want)
-				}
-			}
-		})
-	}
-}
-
-// A start in a namespace that is new, or may have been lost, issues ids within Wait. They are
-// up to MaxTTL ahead of the clock.
-func TestFirstStart(t *testing.T) {
-	t.Parallel()
-	for _, s := range stores() {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
+			cfg := idworker.Config{Namespace: namespace(t), Store: idworker.StoreConfig{Quarantine: s.quarantine}}
+			var w *idworker.IdWorker
+			var c lease.Center
 			var j journal
-			var w *idworker.IdWorker
-			a := app(t, &w, fx.Supply(idworker.Config{Namespace: namespace(t), Mode: s.mode, Store: idworker.StoreConfig{Quarantine: s.quarantine}}), s.provide(t), j.provide())
+			a := app(t, &w, fx.Supply(cfg), s.provide(t), opened(), closing(), j.provide(), fx.Populate(&c))
+			_, err := w.NextID()
+			require.ErrorIs(t, err, snowlease.ErrNotStarted)
+			require.False(t, ready(w))
+			require.Equal(t, snowlease.StateNotStarted, w.Status().State)
 			a.RequireStart()
-			require.Equal(t, snowlease.StateReady, w.Status().State)
-			require.Greater(t, w.Status().Floor, w.Status().Since)
-			require.Less(t, ahead(t, w), 30*time.Second)
-			require.Regexp(t, `msg="idworker started" .* ids_ahead=\d+\.\d+s`, j.String())
+
+			require.NoError(t, w.Healthy(t.Context()))
+			id, err := w.NextID()
+			require.NoError(t, err)
+			p, err := w.Decode(id)
+			require.NoError(t, err)
+			require.WithinDuration(t, time.Now(), p.Time, time.Minute)
+			st := w.Status()
+			require.Equal(t, snowlease.StateReady, st.State)
+			require.Equal(t, p.Worker, st.Worker)
+			require.Equal(t, cfg.Namespace, st.Namespace)
+			require.Equal(t, int64(1), st.Issued)
+			require.True(t, st.Floor.Before(p.Time) && p.Time.Before(st.Ceiling))
+			slots, err := c.Extras().Lister.Slots(t.Context(), cfg.Namespace)
+			require.NoError(t, err)
+			require.Len(t, slots, 32)
+			require.Contains(t, slots[st.Worker].Holder, "idworker.test@")
+
 			a.RequireStop()
+			_, err = w.NextID()
+			require.ErrorIs(t, err, snowlease.ErrStopped)
+			require.Equal(t, snowlease.StateStopped, w.Status().State)
+			for _, want := range []string{"worker id borrowed", "idworker started", "good_for_replicas=16", cfg.Namespace, "worker id given back"} {
+				require.Contains(t, j.String(), want)
+			}
 		})
 	}
-}
-
-// With exact_times, a first start fails during the quarantine and says when it ends and which
-// key to change. A start that waits long enough issues exact times.
-func TestFirstStartWithExactTimes(t *testing.T) {
-	t.Parallel()
-	for _, s := range stores() {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			cfg := idworker.Config{
-				Namespace: namespace(t), Mode: s.mode, Store: idworker.StoreConfig{Quarantine: s.quarantine, ExactTimes: true, Skew: time.Millisecond},
-				Lease: idworker.LeaseConfig{TTL: time.Second, MaxTTL: 5 * time.Second}, Wait: 2 * time.Second,
-			}
-			clients := s.provide(t)
-			var w *idworker.IdWorker
-			err := app(t, &w, fx.Supply(cfg), clients).Start(t.Context())
-			var q *lease.QuarantineError
-			require.ErrorAs(t, err, &q)
-			for _, says := range []string{"until " + q.Until.UTC().Format(time.RFC3339Nano), "raise wait (2s)", "without store.exact_times"} {
-				require.ErrorContains(t, err, says)
-			}
-			cfg.Wait = time.Minute
-			a := app(t, &w, fx.Supply(cfg), clients)
-			a.RequireStart()
-			require.LessOrEqual(t, w.Status().Floor, w.Status().Since)
-			a.RequireStop()
-		})
-	}
-}
-
-// Module creates its own center.
-func TestTwoOnOneDatabase(t *testing.T) {
-	t.Parallel()
-	cfg := idworker.Config{Namespace: "orders"}
-	db := newSQLite(t, cfg)
-	var w *idworker.IdWorker
-	a := app(t, &w, fx.Supply(cfg, db))
-	a.RequireStart()
-	first := w.Status().Worker
-	var second *idworker.IdWorker
-	b := app(t, &second, fx.Supply(cfg, db))
-	b.RequireStart()
-	require.NotEqual(t, first, second.Status().Worker)
-	b.RequireStop()
-	a.RequireStop()
 }
 
 // An application that is built and never started leaks nothing (goleak checks).
@@ -244,28 +177,41 @@ func TestErrorsSayWhenToAsk(t *testing.T) {
 	}
 }
 
-// A center that is down at the start is named, with the namespace and what to check.
-func TestCenterDownIsExplained(t *testing.T) {
+// A start whose center or store of numbers is down names it and says what to check, without its
+// password. It ends with wait, before its context.
+func TestCenterDownAtStart(t *testing.T) {
+	t.Parallel()
 	away, err := dbseq.Open("mysql", "orders:secret@tcp(127.0.0.1:1)/shop")
 	require.NoError(t, err)
 	defer away.Close()
+	gone, err := gorm.Open(mysql.New(mysql.Config{DSN: "orders:secret@tcp(127.0.0.1:1)/shop", SkipInitializeWithVersion: true}), &gorm.Config{DisableAutomaticPing: true})
+	require.NoError(t, err)
+	pool, err := gone.DB()
+	require.NoError(t, err)
+	defer pool.Close()
+	redis, worker := universal(closedRedis(t)), fx.Invoke(func(*idworker.IdWorker) {})
+	numbers := idworker.Config{Mode: idworker.ModeLocal, SegmentStore: idworker.SegmentStoreRedis, Segments: []segment.Config{{Name: "orders"}}}
+	const check = "check that the server runs, and that this host reaches it at this address; a start waits for it for up to wait (300ms)"
 	for name, c := range map[string]struct {
-		cfg    idworker.Config
-		client fx.Option
-		want   string
+		cfg  idworker.Config
+		opts fx.Option
+		want []string
 	}{
-		"redis":          {idworker.Config{}, universal(closedRedis(t)), `acquire "orders" at redis 127.0.0.1:1 db 0`},
-		"redis-sequence": {idworker.Config{Mode: idworker.ModeRedisSequence}, universal(closedRedis(t)), `sequence of "orders" at redis 127.0.0.1:1`},
-		"mysql":          {idworker.Config{}, centered(away), `acquire a worker id on mysql 127.0.0.1:1/shop`},
+		"redis":          {idworker.Config{}, fx.Options(redis, worker), []string{`acquire "orders" at redis 127.0.0.1:1 db 0`, check}},
+		"redis-sequence": {idworker.Config{Mode: idworker.ModeRedisSequence}, fx.Options(redis, worker), []string{`sequence of "orders" at redis 127.0.0.1:1`, check}},
+		"a center":       {idworker.Config{}, fx.Options(centered(away), worker), []string{`acquire a worker id on mysql 127.0.0.1:1/shop`, check}},
+		"a *gorm.DB":     {idworker.Config{}, fx.Options(fx.Supply(gone), worker), []string{"acquire a worker id on mysql", check}},
+		"segments":       {numbers, fx.Options(redis, fx.Invoke(func(*idworker.Segments) {})), []string{"redis 127.0.0.1:1"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			c.cfg.Namespace, c.cfg.Wait = "orders", 100*time.Millisecond
-			var w *idworker.IdWorker
-			err := app(t, &w, fx.Supply(c.cfg), c.client).Start(t.Context())
-			for _, want := range []string{c.want, "check that the server runs, and that this host reaches it at this address; a start waits for it for up to wait (100ms)"} {
-				require.ErrorContains(t, err, want)
-			}
-		})
+		c.cfg.Namespace, c.cfg.Wait = "orders", 300*time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		err := fx.New(fx.NopLogger, idworker.Module, fx.Supply(c.cfg), c.opts).Start(ctx)
+		for _, want := range append(c.want, "connection refused") {
+			require.ErrorContains(t, err, want, name)
+		}
+		require.NotContains(t, err.Error(), "secret")
+		require.NoError(t, ctx.Err(), "wait ends first")
+		cancel()
 	}
 }
 
@@ -317,54 +263,22 @@ type missing struct{}
 
 // A center that the application provides takes precedence over any client.
 func TestOwnCenterComesFirst(t *testing.T) {
-	for _, clients := range []struct {
-		name string
-		fx.Option
-	}{
-		{"no client", fx.Options()},
-		{"both", fx.Options(fx.Supply(newSQLite(t)), universal(closedRedis(t)))},
-	} {
-		for _, mode := range []idworker.Mode{"", idworker.ModeAuto, idworker.ModeDB, idworker.ModeRedis} {
-			t.Run(clients.name+"/"+string(mode), func(t *testing.T) {
-				c := memcenter.New()
-				cfg := idworker.Config{Namespace: "orders", Mode: mode}
-				req, err := cfg.Request()
-				require.NoError(t, err)
-				require.NoError(t, c.Init(t.Context(), req))
-				var w *idworker.IdWorker
-				a := app(t, &w, fx.Supply(cfg), clients.Option, centered(c))
-				a.RequireStart()
-				require.Equal(t, "memory", w.Status().Center)
-				a.RequireStop()
-			})
+	both := fx.Options(fx.Supply(newSQLite(t)), universal(closedRedis(t)))
+	for mode, own := range map[idworker.Mode]bool{"": true, idworker.ModeAuto: true, idworker.ModeDB: true, idworker.ModeRedis: true, idworker.ModeLocal: false, idworker.ModeRedisSequence: false} {
+		for name, clients := range map[string]fx.Option{"both": both, "no client": fx.Options()} {
+			if name == "no client" && mode == idworker.ModeRedisSequence {
+				continue
+			}
+			cfg := idworker.Config{Namespace: "orders", Mode: mode}
+			if mode == idworker.ModeLocal {
+				cfg.Local = hostseq.Config{Worker: new(int64), Stateless: true}
+			}
+			var w *idworker.IdWorker
+			app(t, &w, fx.Supply(cfg), clients, centered(memcenter.New()))
+			require.Equal(t, own, w.Status().Center == "memory", "%s, %s", mode, name)
+			require.NoError(t, w.Stop(t.Context()))
 		}
 	}
-	one := int64(1)
-	for _, cfg := range []idworker.Config{
-		{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &one, Stateless: true}},
-		{Namespace: "orders", Mode: idworker.ModeRedisSequence},
-	} {
-		t.Run("not in mode "+string(cfg.Mode), func(t *testing.T) {
-			var w *idworker.IdWorker
-			app(t, &w, fx.Supply(cfg), universal(closedRedis(t)), fx.Provide(func() lease.Center { return memcenter.New() }))
-			require.NotContains(t, w.Status().Center, "memory")
-			require.NoError(t, w.Stop(t.Context()))
-		})
-	}
-}
-
-// A named database is used through a lease.Center of its own.
-func TestNamedDatabase(t *testing.T) {
-	cfg := idworker.Config{Namespace: "orders"}
-	var w *idworker.IdWorker
-	a := app(t, &w, fx.Supply(cfg),
-		fx.Supply(fx.Annotate(newSQLite(t, cfg), fx.ResultTags(`name:"main"`))),
-		fx.Provide(fx.Annotate(func(db *gorm.DB) (*dbseq.Center, error) { return gormdb.Center(db) },
-			fx.ParamTags(`name:"main"`), fx.As(new(lease.Center)))),
-		closing())
-	a.RequireStart()
-	require.True(t, ready(w))
-	a.RequireStop()
 }
 
 func TestTwoNamedWorkers(t *testing.T) {
@@ -423,11 +337,9 @@ func TestLocalMode(t *testing.T) {
 
 func TestOpenWithoutFx(t *testing.T) {
 	cfg := idworker.Config{Namespace: "orders"}
-	c, err := gormdb.Center(newSQLite(t, cfg))
-	require.NoError(t, err)
-	defer c.Close()
-	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))
-	require.NoError(t, err)
+	db := newSQLite(t, cfg)
+	c := sqlCenter(t, db)
+	w := borrow(t, c, cfg)
 	id, err := w.NextID()
 	require.NoError(t, err)
 	worker := w.Status().Worker
@@ -439,18 +351,24 @@ func TestOpenWithoutFx(t *testing.T) {
 	require.NoError(t, w.Stop(t.Context()))
 	require.ErrorContains(t, w.Reset(t.Context()), "stopped")
 
-	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders"})
-	require.EqualError(t, err, "idworker: mode auto: no *gorm.DB, redis.UniversalClient or lease.Center: give WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open; one that is nil counts as none")
-	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Mode: "db"})
-	require.EqualError(t, err, "idworker: mode db: no *gorm.DB and no lease.Center: give WithDB(db), or without GORM WithCenter(center) with a center of dbseq.Open; one that is nil counts as none")
-	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Mode: "redis"})
-	require.EqualError(t, err, "idworker: mode redis: no redis.UniversalClient: give WithRedis(client); one that is nil counts as none")
-	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{OnLost: "shutdown"}}, idworker.WithCenter(c))
-	require.ErrorContains(t, err, "on_lost")
-	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Segments: []segment.Config{{Name: "bills"}}}, idworker.WithCenter(c))
-	require.ErrorContains(t, err, "only Module opens segments and series: use segment.Open")
-	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Series: []series.Config{{Name: "bills"}}}, idworker.WithCenter(c))
-	require.ErrorContains(t, err, "only Module opens segments and series")
+	const none = "; one that is nil counts as none"
+	for _, c := range []struct {
+		cfg  idworker.Config
+		opt  idworker.Option
+		want string
+	}{
+		{idworker.Config{}, nil, "idworker: mode auto: no *gorm.DB, redis.UniversalClient or lease.Center: give WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open" + none},
+		{idworker.Config{Mode: "db"}, nil, "idworker: mode db: no *gorm.DB and no lease.Center: give WithDB(db), or without GORM WithCenter(center) with a center of dbseq.Open" + none},
+		{idworker.Config{Mode: "redis"}, nil, "idworker: mode redis: no redis.UniversalClient: give WithRedis(client)" + none},
+		{idworker.Config{Lease: idworker.LeaseConfig{OnLost: "shutdown"}}, idworker.WithCenter(c), "on_lost"},
+		{idworker.Config{Segments: []segment.Config{{Name: "bills"}}}, idworker.WithCenter(c), "only Module opens segments and series: use segment.Open"},
+		{idworker.Config{Series: []series.Config{{Name: "bills"}}}, idworker.WithCenter(c), "only Module opens segments and series"},
+		{idworker.Config{Store: idworker.StoreConfig{WaitReplicas: 1}}, idworker.WithDB(db), "store.wait_replicas 1: leave it out; configure the database"},
+	} {
+		c.cfg.Namespace = "orders"
+		_, err := idworker.Open(t.Context(), c.cfg, c.opt)
+		require.ErrorContains(t, err, c.want)
+	}
 }
 
 // A database serves without GORM: its center lends the worker ids and counts the ids for
@@ -514,80 +432,23 @@ func TestWithoutGORM(t *testing.T) {
 	}
 }
 
-// If the database is down, the error names it.
-func TestCenterDownAtStart(t *testing.T) {
-	t.Parallel()
-	dead := "nobody:secret@tcp(127.0.0.1:1)/app"
-	db, err := gorm.Open(mysql.New(mysql.Config{DSN: dead, SkipInitializeWithVersion: true}), &gorm.Config{DisableAutomaticPing: true})
-	require.NoError(t, err)
-	pool, _ := db.DB()
-	t.Cleanup(func() { pool.Close() })
-	for name, o := range map[string]fx.Option{
-		"127.0.0.1:1": universal(closedRedis(t)),
-		"mysql":       fx.Supply(db),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var w *idworker.IdWorker
-			a := app(t, &w, fx.Supply(idworker.Config{Namespace: "orders", Wait: 3 * time.Second}), o)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			err := a.Start(ctx)
-			require.ErrorContains(t, err, name)
-			require.ErrorContains(t, err, "connection refused")
-			require.NotContains(t, err.Error(), "secret")
-			require.NoError(t, ctx.Err(), "wait ends first")
-			a.RequireStop()
-		})
-	}
-}
-
-func TestDatabaseFileThatCannotBeOpened(t *testing.T) {
-	db := newSQLite(t)
-	require.NoError(t, db.Exec("CREATE TABLE snowlease_meta (nonsense TEXT)").Error)
-	var w *idworker.IdWorker
-	a := app(t, &w, fx.Supply(idworker.Config{Namespace: "orders", Wait: time.Second}, db))
-	require.ErrorContains(t, a.Start(t.Context()), "sqlite")
-	a.RequireStop()
-}
-
 // If a later hook fails, fx stops the worker, and the slot is free at once.
 func TestStartThatFailsLaterGivesTheWorkerIDBack(t *testing.T) {
 	t.Parallel()
-	for _, s := range stores() {
-		t.Run(s.name, func(t *testing.T) {
-			cfg := idworker.Config{Namespace: namespace(t), Store: idworker.StoreConfig{Quarantine: s.quarantine}}
-			var w *idworker.IdWorker
-			var c lease.Center
-			boom := errors.New("port in use")
-			a := app(t, &w, fx.Supply(cfg), s.provide(t), opened(), fx.Populate(&c), fx.Invoke(func(lc fx.Lifecycle, _ *idworker.IdWorker) {
-				lc.Append(fx.StartHook(func() error { return boom }))
-			}))
-			require.ErrorIs(t, a.Start(t.Context()), boom)
-			slots, err := c.Extras().Lister.Slots(t.Context(), cfg.Namespace)
-			require.NoError(t, err)
-			for _, s := range slots {
-				require.Empty(t, s.Holder)
-			}
-			require.Equal(t, snowlease.StateStopped, w.Status().State)
-			if closing := c.Extras().Close; closing != nil {
-				require.NoError(t, closing())
-			}
-		})
-	}
-}
-
-func TestDoubleStartAndStop(t *testing.T) {
-	c := memcenter.New()
-	cfg := idworker.Config{Namespace: "orders"}
-	req, err := cfg.Request()
+	c, cfg := memcenter.New(), idworker.Config{Namespace: "orders"}
+	initialize(t, c, cfg)
+	var w *idworker.IdWorker
+	boom := errors.New("port in use")
+	a := app(t, &w, fx.Supply(cfg), centered(c), fx.Invoke(func(lc fx.Lifecycle, _ *idworker.IdWorker) {
+		lc.Append(fx.StartHook(func() error { return boom }))
+	}))
+	require.ErrorIs(t, a.Start(t.Context()), boom)
+	slots, err := c.Slots(t.Context(), cfg.Namespace)
 	require.NoError(t, err)
-	require.NoError(t, c.Init(t.Context(), req))
-	w, lc := started(t, cfg, centered(c))
-	lc.RequireStart()
-	require.Error(t, lc.Start(t.Context()), "a second start is refused")
-	lc.RequireStop()
-	require.NoError(t, w.Stop(t.Context()), "a second stop does nothing")
+	for _, s := range slots {
+		require.Empty(t, s.Holder)
+	}
+	require.Equal(t, snowlease.StateStopped, w.Status().State)
 }
 
 // world is a center and a worker in a synctest bubble.
@@ -596,10 +457,10 @@ func world(t *testing.T, cfg idworker.Config, f func(t *testing.T, c *memcenter.
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
 		cfg.Namespace = "orders"
 		c := memcenter.New()
-		req, err := cfg.Request()
-		require.NoError(t, err)
-		require.NoError(t, c.Init(t.Context(), req))
-		w, lc := started(t, cfg, centered(c))
+		initialize(t, c, cfg)
+		var w *idworker.IdWorker
+		lc := fxtest.NewLifecycle(t) // the goroutines of an fx.App outlive a bubble
+		require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), centered(c), fx.Populate(&w), fx.Decorate(func() fx.Lifecycle { return lc })).Err())
 		f(t, c, w, lc)
 		require.NoError(t, w.Stop(context.Background()))
 	})
@@ -615,22 +476,8 @@ func ahead(t *testing.T, w *idworker.IdWorker) time.Duration {
 	return time.Until(p.Time)
 }
 
-// If the center may have forgotten grants, a start issues ids shortly after the skew. They are
-// ahead of the clock until the clock catches up.
-func TestQuarantineAtStart(t *testing.T) {
-	world(t, idworker.Config{}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
-		c.Wipe()
-		began := time.Now()
-		lc.RequireStart()
-		require.LessOrEqual(t, time.Since(began), 3500*time.Millisecond)
-		require.True(t, ready(w))
-		require.InDelta(t, 30, ahead(t, w).Seconds(), 1)
-		require.InDelta(t, 30, w.Status().Lead.Seconds(), 1)
-		time.Sleep(32 * time.Second)
-		require.InDelta(t, 0, ahead(t, w), float64(2*time.Millisecond))
-	})
-}
-
+// With exact_times, a start fails at once if the quarantine outlasts wait. It says when the
+// quarantine ends and which key to change.
 func TestQuarantineAtStartWithExactTimes(t *testing.T) {
 	world(t, idworker.Config{Store: idworker.StoreConfig{ExactTimes: true}}, func(t *testing.T, c *memcenter.Center, _ *idworker.IdWorker, lc *fxtest.Lifecycle) {
 		c.Wipe()
@@ -641,25 +488,6 @@ func TestQuarantineAtStartWithExactTimes(t *testing.T) {
 		require.ErrorContains(t, err, "start again then, or raise wait (10s)")
 		require.ErrorContains(t, err, "without store.exact_times")
 		require.Zero(t, time.Since(began), "at once")
-	})
-	world(t, idworker.Config{Store: idworker.StoreConfig{ExactTimes: true}, Wait: time.Minute}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
-		c.Wipe()
-		require.NoError(t, lc.Start(t.Context()))
-		require.InDelta(t, 0, ahead(t, w), float64(2*time.Millisecond))
-	})
-}
-
-// An interrupted start says so in one line, and does not advise to wait longer.
-func TestInterruptedStart(t *testing.T) {
-	world(t, idworker.Config{}, func(t *testing.T, c *memcenter.Center, _ *idworker.IdWorker, lc *fxtest.Lifecycle) {
-		c.Wipe()
-		ctx, cancel := context.WithCancelCause(t.Context())
-		terminated := errors.New("terminated signal received")
-		time.AfterFunc(time.Second, func() { cancel(terminated) })
-		err := lc.Start(ctx)
-		require.ErrorIs(t, err, terminated)
-		require.ErrorAs(t, err, new(*lease.QuarantineError))
-		require.Regexp(t, `^snowlease: borrow a worker id of namespace "orders" from memory \(tried for 1s\): stopped while waiting: terminated signal received; the last answer was: lease: .* earlier grants may still be in use$`, err.Error())
 	})
 }
 
@@ -724,12 +552,10 @@ func TestOnLost(t *testing.T) {
 		t.Run(string(c.onLost), func(t *testing.T) {
 			center := memcenter.New()
 			cfg := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{OnLost: c.onLost, TTL: 300 * time.Millisecond}, Store: idworker.StoreConfig{Skew: 10 * time.Millisecond}}
-			req, err := cfg.Request()
-			require.NoError(t, err)
-			require.NoError(t, center.Init(t.Context(), req))
+			initialize(t, center, cfg)
 			var w *idworker.IdWorker
 			var j journal
-			a := app(t, &w, fx.Supply(cfg), fx.Provide(func() lease.Center { return center }), j.provide())
+			a := app(t, &w, fx.Supply(cfg), centered(center), j.provide())
 			done := a.Wait()
 			a.RequireStart()
 			before, err := w.NextID()
@@ -754,27 +580,4 @@ func TestOnLost(t *testing.T) {
 			a.RequireStop()
 		})
 	}
-}
-
-// To fx, a center whose own dependency is missing is absent, so that the worker id comes from
-// the Redis of the graph. Whoever asks for the center gets the error.
-func TestModuleCenterWithAMissingDependency(t *testing.T) {
-	t.Parallel()
-	type missing struct{ lease.Center }
-	start := func(more ...fx.Option) (string, error) {
-		var w *idworker.IdWorker
-		app := fx.New(fx.Supply(idworker.Config{Namespace: "orders"}), universal(closedRedis(t)),
-			fx.Provide(func(m missing) lease.Center { return m }), idworker.Module, fx.Populate(&w), fx.NopLogger, fx.Options(more...))
-		if app.Err() != nil {
-			return "", app.Err()
-		}
-		return w.Status().Center, nil
-	}
-	center, err := start()
-	require.NoError(t, err)
-	require.Contains(t, center, "redis")
-	_, err = start(fx.Invoke(func(lease.Center) {}))
-	require.ErrorContains(t, err, "missing type: idworker_test.missing")
-	_, err = start(fx.Provide(func(missing) segment.Store { return nil }), fx.Invoke(func(segment.Store) {}))
-	require.ErrorContains(t, err, "missing type: idworker_test.missing")
 }

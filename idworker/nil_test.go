@@ -18,36 +18,41 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A nil Option is ignored, and a nil store is an error, also in an interface.
+// A nil Option is ignored, in whatever package.
+func TestNilOptions(t *testing.T) {
+	t.Parallel()
+	layout, client := snowflake.Layout{}.WithDefaults(), closedRedis(t)
+	for name, open := range map[string]func() (any, error){
+		"generator":     func() (any, error) { return generator.New(layout, nil) },
+		"hostseq":       func() (any, error) { return hostseq.New(hostseq.Config{Dir: t.TempDir()}, layout, nil) },
+		"redisseq":      func() (any, error) { return redisseq.New(client, nil) },
+		"redissegments": func() (any, error) { return redissegments.New(client, nil) },
+		"counter":       func() (any, error) { return counter.New(client, counter.Config{Namespace: "orders"}, nil) },
+		"idworker": func() (any, error) {
+			return idworker.NewCenter(idworker.Config{Namespace: "orders"}, nil, idworker.WithRedis(client))
+		},
+	} {
+		_, err := open()
+		require.NoError(t, err, name)
+	}
+}
+
+// A nil client, center or store counts as none, also in an interface.
 func TestNil(t *testing.T) {
 	t.Parallel()
-	layout := snowflake.Layout{}.WithDefaults()
-	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
-	t.Cleanup(func() { _ = client.Close() })
-
-	_, err := generator.New(layout, nil)
-	require.NoError(t, err)
-	_, err = hostseq.New(hostseq.Config{Dir: t.TempDir()}, layout, nil)
-	require.NoError(t, err)
-	_, err = redisseq.New(client, nil)
-	require.NoError(t, err)
-	_, err = redissegments.New(client, nil)
-	require.NoError(t, err)
-	_, err = counter.New(client, counter.Config{Namespace: "orders"}, nil)
-	require.NoError(t, err)
-	_, err = dbseq.Open("none", "", nil)
-	require.Error(t, err)
-	_, err = idworker.Open(t.Context(), idworker.Config{}, nil)
-	require.Error(t, err)
-	_, err = idworker.NewCenter(idworker.Config{}, nil)
-	require.Error(t, err)
-
+	cfg := idworker.Config{Namespace: "orders"}
+	for _, client := range []redis.UniversalClient{nil, (*redis.Client)(nil), (*redis.ClusterClient)(nil), (*redis.Ring)(nil)} {
+		_, err := idworker.NewCenter(cfg, idworker.WithRedis(client))
+		require.ErrorContains(t, err, "that is nil counts as none")
+	}
+	_, err := idworker.Open(t.Context(), cfg, idworker.WithCenter((*dbseq.Center)(nil)))
+	require.ErrorContains(t, err, "that is nil counts as none")
 	for _, store := range []segment.Store{nil, (*dbseq.Segments)(nil), (*redissegments.Store)(nil)} {
 		_, err = segment.New(store, segment.Config{Name: "orders"}, nil)
 		require.ErrorContains(t, err, "the store is nil")
 		_, err = history.New(store, history.Config{Namespace: "orders", Reserved: 1})
 		require.ErrorContains(t, err, "the store is nil")
-		_, err = redissegments.NewDispenser(client, store, segment.Config{Name: "orders"}, nil)
+		_, err = redissegments.NewDispenser(closedRedis(t), store, segment.Config{Name: "orders"}, nil)
 		require.ErrorContains(t, err, "nil")
 	}
 }

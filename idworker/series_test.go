@@ -67,49 +67,34 @@ func TestSeries(t *testing.T) {
 	require.ErrorIs(t, orders.Healthy(t.Context()), segment.ErrClosed)
 }
 
-// Mode local has no tables of its own, but numbers in a database have.
-func TestTablePrefixOfNumbersInModeLocal(t *testing.T) {
-	t.Parallel()
-	cfg := idworker.Config{Mode: idworker.ModeLocal, Store: idworker.StoreConfig{TablePrefix: "orders_"}}
-	require.ErrorContains(t, cfg.Validate(), "store is set, but mode local has no store")
-	withSegments, withSeries := cfg, cfg
-	withSegments.Segments = []segment.Config{{Name: "members"}}
-	withSeries.Series = []series.Config{{Name: "invoices"}}
-	require.NoError(t, withSegments.Validate())
-	require.NoError(t, withSeries.Validate())
-}
-
-// TestSeriesFaults: what Module cannot open is an error of the graph, by its key.
+// What Module cannot open is an error of the graph, by its key. Series are in a database,
+// whatever segment.Store the graph has.
 func TestSeriesFaults(t *testing.T) {
 	t.Parallel()
-	for says, cfg := range map[string]idworker.Config{
-		`series[0].period "hour" is unknown`:                        {Series: []series.Config{{Name: "a", Period: "hour"}}},
-		`series[1].name "a" is used twice`:                          {Series: []series.Config{{Name: "a"}, {Name: "a"}}},
-		`series[0].name "b" is used twice`:                          {Segments: []segment.Config{{Name: "b"}}, Series: []series.Config{{Name: "b"}}},
-		`segments[0].name "a.b" is that of a scope of the series a`: {Segments: []segment.Config{{Name: "a.b"}}, Series: []series.Config{{Name: "a"}}},
-		"series: no *gorm.DB":                                       {Mode: idworker.ModeLocal, Series: []series.Config{{Name: "a"}}},
+	one := idworker.Config{Mode: idworker.ModeLocal, Series: []series.Config{{Name: "a"}}}
+	stored := func(s segment.Store) fx.Option { return fx.Provide(func() segment.Store { return s }) }
+	redisStore, err := redissegments.New(newRedis(t, miniredis.RunT(t).Addr()), redisseq.WithQuarantine(lease.QuarantineNever))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		says  string
+		cfg   idworker.Config
+		store fx.Option
+	}{
+		{`series[0].period "hour" is unknown`, idworker.Config{Series: []series.Config{{Name: "a", Period: "hour"}}}, nil},
+		{`series[1].name "a" is used twice`, idworker.Config{Series: []series.Config{{Name: "a"}, {Name: "a"}}}, nil},
+		{`series[0].name "b" is used twice`, idworker.Config{Segments: []segment.Config{{Name: "b"}}, Series: []series.Config{{Name: "b"}}}, nil},
+		{`segments[0].name "a.b" is that of a scope of the series a`, idworker.Config{Segments: []segment.Config{{Name: "a.b"}}, Series: []series.Config{{Name: "a"}}}, nil},
+		{"series: no *gorm.DB", one, nil},
+		{"idworker_test.onlyStore is no database", one, stored(onlyStore{})},
+		{"series a: *redissegments.Store is no database", one, stored(redisStore)},
 	} {
-		cfg.Namespace = "orders"
-		err := fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Invoke(func(*idworker.Segments) {})).Err()
-		require.ErrorContains(t, err, says)
+		c.cfg.Namespace = "orders"
+		if c.store == nil {
+			c.store = fx.Options()
+		}
+		require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(c.cfg), c.store, fx.Invoke(func(*idworker.Segments) {})).Err(), c.says)
 	}
-	err := fx.New(fx.NopLogger, idworker.Module, fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Series: []series.Config{{Name: "a"}}}),
-		fx.Provide(func() segment.Store { return onlyStore{} }), fx.Invoke(func(*idworker.Segments) {})).Err()
-	require.ErrorContains(t, err, "is no database")
-	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("a", idworker.Config{Series: []series.Config{{Name: "a"}}})).Err(), "only Module opens")
+	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("a", one)).Err(), "only Module opens")
 }
 
 type onlyStore struct{ segment.Store }
-
-// Series are in a database, whatever segment.Store the graph has.
-func TestSeriesRefuseAStoreOnRedis(t *testing.T) {
-	t.Parallel()
-	client := newRedis(t, miniredis.RunT(t).Addr())
-	var s *idworker.Segments
-	app := fx.New(fx.NopLogger, idworker.Module, fx.Populate(&s),
-		fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Series: []series.Config{{Name: "orders", Period: series.Day}}}),
-		fx.Provide(func() (segment.Store, error) {
-			return redissegments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
-		}))
-	require.ErrorContains(t, app.Err(), "series orders: *redissegments.Store is no database")
-}

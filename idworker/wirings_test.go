@@ -60,6 +60,8 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		{"lease.max_ttl", leased, func(c *idworker.Config) { c.Lease.MaxTTL = 21 * time.Minute }, asked, "MaxTTL:21m0s"},
 		{"store.skew", leased, func(c *idworker.Config) { c.Store.Skew = 3 * time.Second }, asked, "Skew:3s"},
 		{"store.exact_times", leased, func(c *idworker.Config) { c.Store.ExactTimes = true }, asked, "Ahead:0s"},
+		{"lease.renew", leased, func(c *idworker.Config) { c.Lease.Renew = "@every 1s" }, renewals, "60 a minute"},
+		{"lease.renew", leased, func(c *idworker.Config) { c.Lease.Renew = "*/5 * * * * *" }, renewals, "12 a minute"},
 		{"business", leased, func(c *idworker.Config) { c.Business = 3 }, issued, "business 3"},
 		{"max_ahead", leased, func(c *idworker.Config) { c.MaxAhead = 100 * time.Millisecond }, reach, "100ms"},
 		{"wait", leased, func(c *idworker.Config) { c.Wait = 3 * time.Second }, patience, "3s"},
@@ -125,9 +127,7 @@ func virtually(t *testing.T, c idworker.Config, see func(*testing.T, *idworker.I
 				c.Local.Dir = dir
 			}
 		} else {
-			req, err := c.Request()
-			require.NoError(t, err)
-			require.NoError(t, r.Init(t.Context(), req))
+			initialize(t, r, c)
 		}
 		w, err := idworker.Open(t.Context(), c, opts...)
 		require.NoError(t, err)
@@ -150,6 +150,17 @@ func issued(t *testing.T, c idworker.Config) (seen string) {
 		parts, err := c.Layout.Decode(id)
 		require.NoError(t, err)
 		seen = fmt.Sprintf("business %d", parts.Business)
+	})
+	return seen
+}
+
+// renewals returns how often a worker renews.
+func renewals(t *testing.T, c idworker.Config) (seen string) {
+	virtually(t, c, func(_ *testing.T, w *idworker.IdWorker, _ *request) {
+		time.Sleep(time.Minute) // the lease is young, and some points are met early
+		before := w.Status().Renewals
+		time.Sleep(10 * time.Minute)
+		seen = fmt.Sprintf("%.0f a minute", float64(w.Status().Renewals-before)/10)
 	})
 	return seen
 }
@@ -290,7 +301,6 @@ func serials(t *testing.T, c idworker.Config) string {
 func TestEveryKeyIsTested(t *testing.T) {
 	elsewhere := map[string]string{
 		"mode":               "TestLocalMode",
-		"lease.renew":        "TestRenewDrivesRenewals",
 		"lease.on_lost":      "TestOnLost",
 		"sequence.max_age":   "TestMaxAge",
 		"store.table_prefix": "TestTablePrefix",

@@ -6,8 +6,8 @@ var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"ids before the center has seen the pool and the clock", "idworker/history.go", `Ready: func() error { return lent(w) },`, ``, "TestNextIDAt"},
 	{"the center is closed before the worker id is given back", "worker.go", "err := w.source.Stop(ctx)\n\tif w.setup.Close != nil {\n\t\tw.closed.Do(func() { err = errors.Join(err, w.setup.Close()) })\n\t}\n\treturn err", "var err error\n\tif w.setup.Close != nil {\n\t\tw.closed.Do(func() { err = w.setup.Close() })\n\t}\n\treturn errors.Join(err, w.source.Stop(ctx))", "TestOwnedCenterIsClosedOnceAndLast"},
 	{"what is reserved is lent", "idworker/plan.go", `return pool, first, min(last, pool-1)`, `return pool, first, last`, "TestPastMovesToAnotherDatabase"},
-	{"renews without the schedule", "leased.go", `Schedule: cfg.Schedule, `, ``, "TestRenewDrivesRenewals"},
-	{"renew is not asked for", "idworker/plan.go", `, p.core.Schedule = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew, p.schedule`, ` = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew`, "TestRenewDrivesRenewals"},
+	{"renews without the schedule", "leased.go", `Schedule: cfg.Schedule, `, ``, "TestEveryKeyHasAnEffect/lease.renew"},
+	{"renew is not asked for", "idworker/plan.go", `, p.core.Schedule = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew, p.schedule`, ` = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew`, "TestEveryKeyHasAnEffect/lease.renew"},
 	// What each key of the configuration sets.
 	{"the namespace is not asked for", "idworker/plan.go", `Namespace: p.Namespace, Layout: p.layout, Workers`, `Namespace: "orders", Layout: p.layout, Workers`, "TestEveryKeyHasAnEffect/namespace"},
 	{"the layout is not pinned", "config.go", `Layout: c.Layout.String(),`, `Layout: snowflake.Layout{}.WithDefaults().String(),`, "TestEveryKeyHasAnEffect/layout"},
