@@ -30,7 +30,7 @@ func TestEachScriptMayRunTwice(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *store) {
 		client := s.Client(t)
-		client.AddHook(redistest.Twice{})
+		client.AddHook(redistest.Twice())
 		c, err := redisseq.New(client)
 		require.NoError(t, err)
 		require.NoError(t, c.Extras().Init(t.Context(), request()))
@@ -224,7 +224,7 @@ func TestInitInSteps(t *testing.T) {
 			var held lease.Grant
 			client := s.Client(t)
 			lost := false
-			client.AddHook(hook(func(cmds []redis.Cmder, call func() error) error {
+			client.AddHook(redistest.Hook(func(cmds []redis.Cmder, call func() error) error {
 				err := call()
 				if step, ok := cmds[0].(*redis.Cmd); !ok || lost || fmt.Sprint(step.Val()) != "[MORE]" {
 					return err

@@ -1,6 +1,7 @@
 package redisseq_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -103,6 +104,30 @@ func TestNames(t *testing.T) {
 // shrunk is a client of an unknown type.
 type shrunk struct{ redis.UniversalClient }
 
+// A URL as an address does not show its password in names and errors.
+func TestAddressShowsNoSecret(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2Geheim"
+	for _, addr := range []string{
+		"redis://app:" + secret + "@127.0.0.1:1/0", "app:" + secret + "@127.0.0.1:1", "app:" + secret, secret + "@h", "rediss://:" + secret + "%zz@h:1", ":" + secret + "@:1",
+	} {
+		for _, client := range []redis.UniversalClient{
+			redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1}),
+			redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}, MaxRedirects: -1}),
+			redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "m", SentinelAddrs: []string{"redis://app:" + secret + "@h:1"}, MaxRetries: -1}),
+		} {
+			c, err := redisseq.New(client)
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			_, err = c.Acquire(ctx, request())
+			cancel()
+			require.Error(t, err)
+			require.NotContains(t, fmt.Sprint(err, c, c.Extras().Name, c.Extras().Warnings), secret)
+			require.NoError(t, client.Close())
+		}
+	}
+}
+
 func TestPrefix(t *testing.T) {
 	t.Parallel()
 	s := newMini(t, redisseq.WithPrefix("app:ids"))
@@ -122,6 +147,17 @@ func TestVersions(t *testing.T) {
 			require.Equal(t, old, errors.Is(err, redisseq.ErrVersion), "%s %s: %v", version, q, err)
 		}
 	}
+}
+
+func TestServerThatDoesNotTellItsRunID(t *testing.T) {
+	t.Parallel()
+	redistest.EachSilent(t, func(t *testing.T, client *redis.Client) {
+		c, err := redisseq.New(client)
+		require.NoError(t, err)
+		_, err = c.Acquire(t.Context(), request())
+		require.ErrorIs(t, err, redisseq.ErrRunID)
+		require.ErrorIs(t, c.Extras().Init(t.Context(), request()), redisseq.ErrRunID)
+	})
 }
 
 // TestExamineNamesTheServer: a Valkey gives the version of Redis that it is compatible with

@@ -16,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 	"github.com/snowlease/snowlease/redisseq"
@@ -110,7 +111,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 				s := newMini(t)
 				client := s.Client(t)
 				f := &failing{}
-				client.AddHook(hook(f.hook))
+				client.AddHook(redistest.Hook(f.hook))
 				c, err := redisseq.New(client)
 				require.NoError(t, err)
 				try := func(fault error, at int64, lost bool) (hit bool) {
@@ -163,29 +164,6 @@ func TestFaultAtEachCommand(t *testing.T) {
 	}
 }
 
-// TestContextEndsWithTheReply: an error of a call whose context has ended says so.
-func TestContextEndsWithTheReply(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	c, err := redisseq.New(ending{cancel: cancel})
-	require.NoError(t, err)
-	_, err = c.Acquire(ctx, request())
-	require.ErrorIs(t, err, context.Canceled)
-}
-
-// ending is a client that fails when the context of the call ends.
-type ending struct {
-	redis.UniversalClient
-	cancel func()
-}
-
-func (e ending) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
-	e.cancel()
-	cmd := redis.NewCmd(ctx)
-	cmd.SetErr(io.EOF)
-	return cmd
-}
-
 // TestWaitReplicasFaults: errors of a pipeline with WAIT in a cluster.
 func TestWaitReplicasFaults(t *testing.T) {
 	t.Parallel()
@@ -201,14 +179,14 @@ func TestWaitReplicasFaults(t *testing.T) {
 			},
 			NewClient: func(o *redis.Options) *redis.Client {
 				node := redis.NewClient(o)
-				node.AddHook(hook(f.hook))
+				node.AddHook(redistest.Hook(f.hook))
 				return node
 			},
 		})
 	}
 	single := func(f *failing) redis.UniversalClient {
 		client := s.Client(t)
-		client.AddHook(hook(f.hook))
+		client.AddHook(redistest.Hook(f.hook))
 		return client
 	}
 	here := s.Addr[strings.LastIndexByte(s.Addr, ':'):] // go-redis drops a loopback host

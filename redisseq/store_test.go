@@ -1,7 +1,6 @@
 package redisseq_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -9,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/test/redistest"
@@ -126,23 +124,6 @@ func (s *store) Delete(t testing.TB, namespace string, worker int64) {
 
 func (s *store) Traits() leasetest.Traits {
 	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: !s.withoutIncarnation, StandsStill: s.StandsStill}
-}
-
-// A hook is called for each command or pipeline of a client, which call sends.
-type hook func(cmds []redis.Cmder, call func() error) error
-
-func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		return h([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
-	}
-}
-
-func (h hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return h(cmds, func() error { return next(ctx, cmds) })
-	}
 }
 
 // keys returns the keys lease, mark, owner and meta of a namespace.

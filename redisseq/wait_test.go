@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 	"github.com/snowlease/snowlease/redisseq"
@@ -140,7 +141,7 @@ func TestWaitReplicasTakesOneRoundTrip(t *testing.T) {
 	for _, options := range [][]redisseq.Option{nil, {redisseq.WithWaitReplicas(0, 0)}, {waiting}} {
 		var trips atomic.Int64
 		client := s.Client(t)
-		client.AddHook(hook(func(_ []redis.Cmder, call func() error) error {
+		client.AddHook(redistest.Hook(func(_ []redis.Cmder, call func() error) error {
 			trips.Add(1)
 			return call()
 		}))

@@ -310,7 +310,7 @@ func TestSequenceLostReplies(t *testing.T) {
 func TestSequenceEachScriptMayRunTwice(t *testing.T) {
 	t.Parallel()
 	client := opening(t).Admin
-	client.AddHook(redistest.Twice{})
+	client.AddHook(redistest.Twice())
 	s := sequence(t, client, strict)
 	first := next(t, s)
 	require.Equal(t, first+2, next(t, s), "the first run's id is skipped")

@@ -334,7 +334,7 @@ func TestInstalledOnce(t *testing.T) {
 			)
 			client := s.Client(t)
 			other := issuer(t, dispenser(t, s.Client(t), &b.Memory, ordered(10)), ordered(10))
-			client.AddHook(repeating{script: "install", between: func() {
+			client.AddHook(repeating("install", func() {
 				mu.Lock()
 				repeated++
 				first := repeated == 1
@@ -346,7 +346,7 @@ func TestInstalledOnce(t *testing.T) {
 					mu.Unlock()
 					lose(t, s, before)
 				}
-			}})
+			}))
 			i := issuer(t, dispenser(t, client, b, ordered(10)), ordered(10))
 			own := take(t, i, 40)
 			mu.Lock()

@@ -1,7 +1,6 @@
 package redissegments_test
 
 import (
-	"context"
 	"math"
 	"slices"
 	"strings"
@@ -132,40 +131,27 @@ func TestCreateRepeated(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewMini(t)
 	client := s.Client(t)
-	client.AddHook(repeating{between: func() {}, script: "create"})
+	client.AddHook(repeating("create", func() {}))
 	n, err := redissegments.New(client)
 	require.NoError(t, err)
 	require.NoError(t, n.Create(t.Context(), "orders", 1))
 	require.ErrorIs(t, n.Create(t.Context(), "orders", 1), segment.ErrExists)
 }
 
-// repeating is a client that sends a script twice: create or install.
-type repeating struct {
-	script  string
-	between func()
-}
-
-func (h repeating) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (h repeating) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (h repeating) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := next(ctx, cmd); err != nil {
+// repeating is a hook that sends a script twice: create or install.
+func repeating(script string, between func()) redistest.Hook {
+	return func(cmds []redis.Cmder, call func() error) error {
+		if err := call(); err != nil || !repeats(script, cmds[0]) {
 			return err
 		}
-		if !h.repeats(cmd) {
-			return nil
-		}
-		h.between()
-		return next(ctx, cmd)
+		between()
+		return call()
 	}
 }
 
-func (h repeating) repeats(cmd redis.Cmder) bool {
+func repeats(script string, cmd redis.Cmder) bool {
 	args := cmd.Args()[:len(cmd.Args())-1] // without the database
-	switch h.script {
+	switch script {
 	case "create": // evalsha sha 1 key mode verb given by
 		return len(args) == 8 && args[5] == "create"
 	default: // install: evalsha sha 1 key mode me first last len

@@ -10,25 +10,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Twice is a client that runs each script twice and returns the second reply, as after a
-// lost reply.
-type Twice struct{ redis.Hook }
+// A Hook is called for each command or pipeline of a client, which call sends.
+type Hook func(cmds []redis.Cmder, call func() error) error
 
 // DialHook changes nothing.
-func (Twice) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (Hook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessPipelineHook changes nothing.
-func (Twice) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+// ProcessHook calls h.
+func (h Hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		return h([]redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
+	}
 }
 
-// ProcessHook runs a script twice.
-func (Twice) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := next(ctx, cmd); err != nil {
+// ProcessPipelineHook calls h.
+func (h Hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		return h(cmds, func() error { return next(ctx, cmds) })
+	}
+}
+
+// Twice returns a hook that runs each script twice and gives the second reply, as after a lost
+// reply.
+func Twice() Hook {
+	return func(cmds []redis.Cmder, call func() error) error {
+		if err := call(); err != nil || len(cmds) > 1 {
 			return err
 		}
-		return next(ctx, cmd)
+		return call()
 	}
 }
 
