@@ -128,13 +128,9 @@ func TestIDJSON(t *testing.T) {
 	require.EqualValues(t, int64(someID), escaped)
 	for text, want := range map[string]string{
 		`912338055136935936`: "cannot unmarshal number",
-		`5.0`:                "cannot unmarshal number",
 		`""`:                 "it does not begin with",
 		`"5"`:                "it does not begin with",
 		`"` + someCust + `"`: "it does not begin with \"ord_\"",
-		`true`:               "cannot unmarshal bool",
-		`{}`:                 "cannot unmarshal object",
-		`["a"]`:              "cannot unmarshal array",
 	} {
 		id := orderID(7)
 		require.ErrorContains(t, json.Unmarshal([]byte(text), &id), want, text)

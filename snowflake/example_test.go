@@ -1,10 +1,37 @@
 package snowflake_test
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/snowlease/snowlease/snowflake"
 )
+
+// An ID is a string in JSON, so JavaScript does not round it.
+func ExampleID() {
+	var order struct {
+		ID snowflake.ID `json:"id"`
+	}
+	if err := json.Unmarshal([]byte(`{"id": 175928847299117063}`), &order); err != nil {
+		fmt.Println(err)
+	}
+	b, _ := json.Marshal(order)
+	fmt.Println(string(b))
+	fmt.Println(order.ID.Base36(), order.ID.Base58(), order.ID.Base62())
+	_, err := snowflake.ParseID("QgmVVkni0S", 58)
+	fmt.Println(err)
+	// Output:
+	// {"id":"175928847299117063"}
+	// 1c49kkphnxtz QgmVVkniES Czks0tP37X
+	// snowflake: parse id "QgmVVkni0S" in base 58: character '0' at 8 is not one of 123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz
+}
+
+// Any Layout decodes its ids, and the presets decode those of other issuers.
+func ExampleLayout_Decode() {
+	p, err := snowflake.Discord().Decode(175928847299117063)
+	fmt.Println(p.Time, p.Worker, p.Sequence, err)
+	// Output: 2016-04-30 11:18:25.796 +0000 UTC 32 7 <nil>
+}
 
 func ExampleLayout_String() {
 	fmt.Println(snowflake.Layout{})

@@ -6,7 +6,6 @@ import (
 	"encoding"
 	"encoding/json"
 	"math"
-	"math/big"
 	"strconv"
 	"strings"
 	"testing"
@@ -70,22 +69,18 @@ func TestParseIDRefuses(t *testing.T) {
 	}{
 		{"", 10, `parse id "" in base 10: it is empty`},
 		{"-1", 10, "an id is not negative"},
-		{"-1", 62, "an id is not negative"},
 		{"+1", 10, `character '+' at 0`},
 		{"١", 10, "character 'Ù' at 0"},
 		{"007", 10, `leading '0'`},
-		{"0a", 36, `leading '0'`},
 		{"12", 58, `leading '1'`},
 		{"0A", 62, `leading '0'`},
 		{"A", 36, `character 'A' at 0`},
 		{"0", 58, `character '0' at 0`},
 		{"l", 58, `character 'l' at 0`},
 		{"9223372036854775808", 10, "above 2^63-1"},
-		{"18446744073709551617", 10, "above 2^63-1"},
 		{"1y2p0ij32e8e8", 36, "above 2^63-1"},
 		{"NQm6nKp8qFD", 58, "above 2^63-1"},
 		{"AzL8n0Y58m8", 62, "above 2^63-1"},
-		{"zzzzzzzzzzzzzzzzzzzzzzzz", 62, "above 2^63-1"},
 		{strings.Repeat("9", 100000), 10, "(100000 bytes)"},
 		{"1", 0, "base 0 is unknown"},
 	} {
@@ -127,7 +122,6 @@ func TestIDJSON(t *testing.T) {
 		`9223372036854775808`:   "above 2^63-1",
 		`""`:                    "it is empty",
 		`"abc"`:                 "character 'a'",
-		`"null"`:                "character 'n'",
 		`true`:                  "character 't'",
 		`[1]`:                   "character '['",
 	} {
@@ -176,12 +170,6 @@ func TestIDScanAndValue(t *testing.T) {
 	v, err := snowflake.ID(7).Value()
 	require.NoError(t, err)
 	require.Equal(t, int64(7), v)
-
-	var null sql.Null[snowflake.ID]
-	require.NoError(t, null.Scan(nil))
-	require.False(t, null.Valid)
-	require.NoError(t, null.Scan(int64(7)))
-	require.Equal(t, snowflake.ID(7), null.V)
 }
 
 func FuzzIDText(f *testing.F) {
@@ -197,17 +185,6 @@ func FuzzIDText(f *testing.F) {
 			require.NoError(t, err)
 			require.Equal(t, id, back)
 		}
-		// math/big has the letter cases of base 62 the other way round.
-		swapped := strings.Map(func(r rune) rune {
-			switch {
-			case r >= 'a' && r <= 'z':
-				return r - 32
-			case r >= 'A' && r <= 'Z':
-				return r + 32
-			}
-			return r
-		}, big.NewInt(int64(id)).Text(62))
-		require.Equal(t, swapped, id.Base62())
 		require.Equal(t, strconv.FormatInt(int64(id), 36), id.Base36())
 	})
 }

@@ -31,16 +31,13 @@ func TestKnownIDs(t *testing.T) {
 		{"Discord's documentation", Discord(), 175928847299117063, "2016-04-30T11:18:25.796Z", time.Millisecond, 1 << 5, 0, 7},
 		{"server and business", serverBusiness(), 1369734562062337, "2019-05-08T10:42:50.168Z", time.Millisecond, 1, 2, 1},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			p, err := c.layout.Decode(c.id)
-			require.NoError(t, err)
-			require.Equal(t, c.time, p.Time.Truncate(c.precision).Format(time.RFC3339Nano))
-			require.Equal(t, []int64{c.worker, c.biz, c.seqNo}, []int64{p.Worker, p.Business, p.Sequence})
-			back, err := c.layout.Encode(p)
-			require.NoError(t, err)
-			require.Equal(t, c.id, back)
-		})
+		p, err := c.layout.Decode(c.id)
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.time, p.Time.Truncate(c.precision).Format(time.RFC3339Nano), c.name)
+		require.Equal(t, []int64{c.worker, c.biz, c.seqNo}, []int64{p.Worker, p.Business, p.Sequence}, c.name)
+		back, err := c.layout.Encode(p)
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.id, back, c.name)
 	}
 }
 
@@ -77,14 +74,11 @@ func TestEncodeRefuses(t *testing.T) {
 		{"sequence negative", func(p *Parts) { p.Sequence = -1 }, "sequence -1"},
 		{"all zero", func(p *Parts) { p.Time = l.TickTime(0) }, "0 is not an id"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			p := ok
-			c.edit(&p)
-			id, err := l.Encode(p)
-			require.ErrorContains(t, err, c.want)
-			require.Zero(t, id)
-		})
+		p := ok
+		c.edit(&p)
+		id, err := l.Encode(p)
+		require.ErrorContains(t, err, c.want, c.name)
+		require.Zero(t, id, c.name)
 	}
 	_, err := Layout{}.Encode(Parts{Time: time.Now(), Business: 1})
 	require.ErrorContains(t, err, "business number 1 is not 0 to 0")

@@ -67,18 +67,15 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"cover long", func(c *segment.Config) { c.Cover = 25 * time.Hour }, []string{"cover 25h", "24h"}},
 		{"wait", func(c *segment.Config) { c.Wait = -1 }, []string{"wait -1ns", "such as 1s"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			cfg := segment.Config{Name: "orders"}
-			c.change(&cfg)
-			err := cfg.Validate()
-			require.Error(t, err)
-			for _, want := range c.want {
-				require.ErrorContains(t, err, want)
-			}
-			_, err = segment.Open(t.Context(), segment.NewMemory(), cfg)
-			require.Error(t, err)
-		})
+		cfg := segment.Config{Name: "orders"}
+		c.change(&cfg)
+		err := cfg.Validate()
+		require.Error(t, err, c.name)
+		for _, want := range c.want {
+			require.ErrorContains(t, err, want, c.name)
+		}
+		_, err = segment.Open(t.Context(), segment.NewMemory(), cfg)
+		require.Error(t, err, c.name)
 	}
 	err := segment.Config{Order: "x", Create: "x", Start: -1, Max: -1, Step: -1, Cover: -1, Wait: -1}.Validate()
 	for _, field := range []string{"name", "order", "create", "start", "max", "step", "cover", "wait"} {

@@ -99,45 +99,6 @@ func TestMemoryKeepsTheContract(t *testing.T) {
 	require.Equal(t, "memory", m.String())
 }
 
-// TestContractNoticesFaults checks that the contract test can fail.
-func TestContractNoticesFaults(t *testing.T) {
-	t.Parallel()
-	type answer = func(int64, numberstore.Request, numberstore.Range, error) (numberstore.Range, error)
-	for name, fault := range map[string]answer{
-		"a number twice": func(_ int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
-			if got.First > 20 && got.First%17 == 0 {
-				got.First--
-			}
-			return got, err
-		},
-		"too many": func(_ int64, r numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
-			if err == nil {
-				got.Last = got.First + r.N
-			}
-			return got, err
-		},
-		"no end": func(_ int64, r numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
-			if errors.Is(err, segment.ErrEnd) {
-				return numberstore.Range{First: r.Max, Last: r.Max}, nil
-			}
-			return got, err
-		},
-		"another error": func(_ int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
-			if errors.Is(err, segment.ErrUnknown) {
-				err = errDown
-			}
-			return got, err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.Error(t, segmentcheck.Run(t.Context(), &store{answer: fault}, "", nil))
-		})
-	}
-	t.Run("above", func(t *testing.T) {
-		require.Error(t, segmentcheck.Run(t.Context(), forgetful{segment.NewMemory()}, "", nil))
-	})
-}
-
 // A forgetful store ignores Above.
 type forgetful struct{ segment.Store }
 
