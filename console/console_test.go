@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -33,17 +31,7 @@ func TestStatusJSON(t *testing.T) {
 	t.Parallel()
 	w := open(t, center(t), "orders@host:1")
 	require.NoError(t, w.NextIDs(t.Context(), make([]int64, 42)))
-	rec := get(t, console.New(w), "/api/status")
-	require.Equal(t, http.StatusOK, rec.Code)
-	require.Equal(t, "application/json", rec.Header().Get("Content-Type"))
-	var got struct {
-		snowlease.Status
-		Ready bool
-		Ends  time.Time
-		Seen  []time.Time `json:"renewals_seen"`
-	}
-	require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &got))
-	st := w.Status()
+	got, st := statusOf(t, console.New(w), ""), w.Status()
 	require.True(t, got.Ready)
 	require.Equal(t, snowlease.StateReady, got.State)
 	require.EqualValues(t, 42, got.Issued)
@@ -107,7 +95,7 @@ func TestSlotsJSON(t *testing.T) {
 			Since, Until  time.Time
 		}
 	}
-	require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &got))
+	decode(t, rec, &got)
 	require.Equal(t, "orders in memory", got.Namespace+" in "+got.Center)
 	require.Equal(t, map[string]int{"this process": 1, "lent": 11, "ahead": 1, "free, not given back": 1, "free": 18}, got.Counts)
 	require.Equal(t, 32, got.Size)
@@ -143,9 +131,11 @@ func TestSlotsAreAskedForSeldom(t *testing.T) {
 	for range 10 {
 		rec := get(t, h, "/api/slots")
 		require.Equal(t, http.StatusBadGateway, rec.Code)
+		require.NotContains(t, rec.Body.String(), "seen", "there is no list to show")
 	}
 	page := get(t, h, "/")
 	require.Equal(t, http.StatusOK, page.Code, "the rest is there")
+	require.Contains(t, page.Body.String(), "The store does not answer: ")
 	require.Contains(t, page.Body.String(), "the database is &lt;b&gt;away&lt;/b&gt;")
 	require.Equal(t, 1, calls)
 }
@@ -270,35 +260,4 @@ func TestRedirectStaysHere(t *testing.T) {
 	h.ServeHTTP(rec, req)
 	require.Equal(t, http.StatusMovedPermanently, rec.Code)
 	require.Equal(t, "./elsewhere.example/", rec.Header().Get("Location"))
-}
-
-// The page renders in every state and loads nothing from other sites.
-func TestPageOfEveryState(t *testing.T) {
-	t.Parallel()
-	c := center(t)
-	stopped := open(t, c, "orders@host:1")
-	require.NoError(t, stopped.Stop(t.Context()))
-	cfg := idworker.Config{Namespace: "late", Store: idworker.StoreConfig{Skew: 15 * time.Second}}
-	req, err := cfg.Request()
-	require.NoError(t, err)
-	require.NoError(t, c.Init(t.Context(), req))
-	quarantined, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, quarantined.Stop(context.Background())) }()
-	c.Reincarnate("another")
-	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	require.Error(t, quarantined.Reset(short))
-	require.Eventually(t, func() bool { return quarantined.Status().State == snowlease.StateQuarantined }, time.Minute, time.Millisecond)
-	for want, w := range map[string]snowlease.Monitored{
-		"worker id was set by hand":          fixed(t, snowflake.JSSafe()),
-		"issues no more ids":                 stopped,
-		"no worker id yet: the center lends": quarantined,
-		"NextID returns an error":            quarantined,
-		"may still be in use":                quarantined,
-	} {
-		page := get(t, console.New(w), "/").Body.String()
-		require.Contains(t, page, want)
-		require.NotRegexp(t, `(?i)(<link[^>]*href|src)="?(https?:)?//|@import|style="|<script>| on[a-z]+="`, page)
-	}
 }

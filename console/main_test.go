@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -81,4 +82,36 @@ func do(t testing.TB, h http.Handler, method, target string) *httptest.ResponseR
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), method, target, nil))
 	return rec
+}
+
+// answer is what tests read of api/status.
+type answer struct {
+	snowlease.Status
+	Ready   bool
+	Ends    time.Time
+	Seen    []time.Time `json:"renewals_seen"`
+	Outlook outlook
+	Process struct {
+		Program, Host string
+		PID           int
+		Started       time.Time
+	}
+	Rate struct {
+		Now, Peak float64
+		PeakAt    time.Time `json:"peak_at"`
+		From      time.Time
+		History   []float64
+	}
+}
+
+func statusOf(t testing.TB, h http.Handler, query string) (st answer) {
+	t.Helper()
+	decode(t, get(t, h, "/api/status"+query), &st)
+	return st
+}
+
+func decode(t testing.TB, rec *httptest.ResponseRecorder, into any) {
+	t.Helper()
+	require.Equal(t, "application/json", rec.Header().Get("Content-Type"))
+	require.NoError(t, json.Unmarshal(rec.Body.Bytes(), into))
 }

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -83,7 +82,7 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// While the store hangs, the page has the last list at once.
+// While the store hangs, the page has the last list at once, and nothing else waits for it.
 func TestPageWhileTheStoreHangs(t *testing.T) {
 	anight(t, idworker.Config{}, func(n *night) {
 		get(n, n.page, "/")
@@ -97,8 +96,13 @@ func TestPageWhileTheStoreHangs(t *testing.T) {
 			page := get(n, n.page, "/").Body.String()
 			require.LessOrEqual(n, time.Since(began), 200*time.Millisecond)
 			require.Regexp(n, want, page)
+			for _, other := range []string{"/api/status", "/parts/live"} {
+				require.Equal(n, http.StatusOK, get(n, n.page, other).Code)
+			}
+			require.LessOrEqual(n, time.Since(began), 200*time.Millisecond)
 			time.Sleep(4 * time.Second) // the answer is in, and old
 		}
+		require.Equal(n, http.StatusBadGateway, get(n, n.page, "/api/slots").Code)
 	})
 }
 
@@ -110,13 +114,7 @@ func TestScenes(t *testing.T) {
 				s.play(n)
 				o := n.outlook()
 				require.Equal(n, []string{s.level, s.name}, []string{o.Level, o.Kind})
-				require.Regexp(n, map[string]string{
-					"ok":      `^issues ids; the lease is renewed$`,
-					"failing": `^ids stop in 8 s: renewals have failed since 23:08:\d\d UTC$`,
-					"stopped": `^no ids since 23:09:\d\d UTC \(2 min 3 s\): the lease has expired; renewals have failed since 23:08:\d\d UTC$`,
-					"ahead":   `^issues ids, whose times the clock reaches in \d+ s: mysql db:3306/shop may have forgotten grants, as after a restart, and new ids lie above them$`,
-					"waiting": `^no worker id yet: the center lends again in 9 s: incarnation of the store changed from "5f0c41e2" to "9b31d870"$`,
-				}[s.name], o.Text)
+				require.Regexp(n, s.text, o.Text)
 				require.Equal(n, s.level != "green", o.Do != "")
 				require.Equal(n, s.name != "ok", o.Link != "")
 			})
@@ -224,22 +222,11 @@ func TestLinksOfTheOutlook(t *testing.T) {
 	}
 }
 
-// counts counts the calls of Status.
-type counts struct {
-	shown
-	calls *atomic.Int64
-}
-
-func (c counts) Status() snowlease.Status {
-	c.calls.Add(1)
-	return c.shown.Status()
-}
-
 // A console looks at its worker every 5 s without readers, until nobody uses it.
 func TestSampling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := new(atomic.Int64)
-		h := console.New(counts{shown{new(snowlease.Status)}, calls})
+		h := console.New(shown(func() snowlease.Status { calls.Add(1); return snowlease.Status{} }))
 		require.EqualValues(t, 1, calls.Load())
 		time.Sleep(time.Minute + time.Second)
 		require.EqualValues(t, 13, calls.Load())
@@ -250,35 +237,20 @@ func TestSampling(t *testing.T) {
 	})
 }
 
-// locked is a worker whose status changes.
-type locked struct {
-	mu *sync.Mutex
-	shown
-}
-
-func (l locked) Status() snowlease.Status {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.shown.Status()
-}
-
 // The rate is that of the last 10 minutes, whoever looks.
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := snowlease.Status{State: snowlease.StateReady, Namespace: "orders", Worker: 1, Ceiling: time.Now().Add(time.Hour)}
-		var mu sync.Mutex
-		h := console.New(locked{&mu, shown{&st}})
-		enter := func(state snowlease.State) {
-			mu.Lock()
-			defer mu.Unlock()
-			st.State = state
-		}
+		var issued atomic.Int64
+		var expired atomic.Bool
+		ceiling := time.Now().Add(time.Hour)
+		h := console.New(shown(func() snowlease.Status {
+			state := map[bool]snowlease.State{false: snowlease.StateReady, true: snowlease.StateExpired}[expired.Load()]
+			return snowlease.Status{State: state, Namespace: "orders", Worker: 1, Ceiling: ceiling, Issued: issued.Load()}
+		}))
 		issue := func(d time.Duration, perSecond int64) {
 			for range d / time.Second {
 				time.Sleep(time.Second)
-				mu.Lock()
-				st.Issued += perSecond
-				mu.Unlock()
+				issued.Add(perSecond)
 			}
 			synctest.Wait()
 		}
@@ -287,24 +259,12 @@ func TestRate(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		issue(5*time.Minute, 1000)
 		issue(20*time.Second, 0)
-		enter(snowlease.StateExpired)
+		expired.Store(true)
 		issue(30*time.Second, 0)
-		enter(snowlease.StateReady)
+		expired.Store(false)
 		issue(time.Minute, 10)
 
-		read := func() (got struct {
-			Now, Peak float64
-			PeakAt    time.Time `json:"peak_at"`
-			From      time.Time
-			History   []float64
-		},
-		) {
-			var all struct{ Rate any }
-			all.Rate = &got
-			require.NoError(t, json.Unmarshal(get(t, h, "/api/status").Body.Bytes(), &all))
-			return got
-		}
-		got := read()
+		got := statusOf(t, h, "").Rate
 		require.InDelta(t, 10, got.Now, 2)
 		require.InDelta(t, 1000, got.Peak, 1)
 		require.WithinDuration(t, begin, got.From, 0)
@@ -318,7 +278,7 @@ func TestRate(t *testing.T) {
 		require.InDelta(t, 35, width, 5, "30 s of 600, to the samples around")
 
 		issue(10*time.Minute, 10)
-		got = read()
+		got = statusOf(t, h, "").Rate
 		require.Len(t, got.History, 120)
 		require.NotContains(t, get(t, h, "/").Body.String(), `class="gap"`)
 		require.InDelta(t, 10, got.Peak, 2)

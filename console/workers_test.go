@@ -1,8 +1,6 @@
 package console_test
 
 import (
-	"context"
-	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,19 +15,21 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// namespaced returns a worker of a namespace in a state.
-func namespaced(namespace string, state snowlease.State) shown {
-	return shown{&snowlease.Status{
-		State: state, Namespace: namespace, Center: "memory", Worker: 3, Error: map[bool]string{true: "connection refused"}[state == snowlease.StateExpired], Issued: int64(len(namespace)),
-		Now: time.Now(), Ceiling: time.Now().Add(map[bool]time.Duration{false: time.Hour, true: -time.Hour}[state == snowlease.StateExpired]),
-	}}
+// namespaced returns a worker of a namespace that issues ids, or whose lease has expired.
+func namespaced(namespace string, expired bool) shown {
+	st := snowlease.Status{State: snowlease.StateReady, Namespace: namespace, Center: "memory", Worker: 3, Now: time.Now(), Ceiling: time.Now().Add(time.Hour)}
+	if expired {
+		st.State, st.Error, st.Ceiling = snowlease.StateExpired, "connection refused", time.Now().Add(-time.Hour)
+	}
+	st.Holder = "orders@pod-7:8081" // as in deploy/systemd, with a port
+	return still(st)
 }
 
 // One page shows all workers of a process, those in need first. Requests name one by its
 // number or its namespace.
 func TestSeveralWorkers(t *testing.T) {
 	t.Parallel()
-	h := console.New(namespaced("orders", snowlease.StateReady), listed{namespaced("billing", snowlease.StateExpired), listing{8, 3}}, fixed(t, snowflake.JSSafe()))
+	h := console.New(namespaced("orders", false), listed{namespaced("billing", true), listing{8, 3}}, fixed(t, snowflake.JSSafe()))
 
 	var all []struct {
 		N                int
@@ -37,15 +37,13 @@ func TestSeveralWorkers(t *testing.T) {
 		Error            string
 		Outlook          outlook
 	}
-	require.NoError(t, json.Unmarshal(get(t, h, "/api/workers").Body.Bytes(), &all))
+	decode(t, get(t, h, "/api/workers"), &all)
 	require.Len(t, all, 3)
 	require.Equal(t, []any{2, "billing", "expired", "red"}, []any{all[1].N, all[1].Namespace, all[1].State, all[1].Outlook.Level})
 	require.Equal(t, "connection refused", all[1].Error)
 
 	for query, want := range map[string]string{"": "orders", "?worker=1": "orders", "?worker=2": "billing", "?worker=billing": "billing", "?worker=3": "local"} {
-		var st snowlease.Status
-		require.NoError(t, json.Unmarshal(get(t, h, "/api/status"+query).Body.Bytes(), &st), query)
-		require.Equal(t, want, st.Namespace, query)
+		require.Equal(t, want, statusOf(t, h, query).Namespace, query)
 		page := get(t, h, "/"+query).Body.String()
 		require.Contains(t, page, "<h1>"+want+" <small>")
 		require.Regexp(t, `(?s)<nav class="workers".*worker=2"[^>]*><strong>No ids</strong> billing.*worker=1"[^>]*><strong>OK</strong> orders.*worker=3"`, page, "the red one first")
@@ -76,7 +74,7 @@ func TestSeveralWorkers(t *testing.T) {
 // With one worker nothing on the page speaks of several.
 func TestOneWorker(t *testing.T) {
 	t.Parallel()
-	h := console.New(namespaced("orders", snowlease.StateReady))
+	h := console.New(namespaced("orders", false))
 	page := get(t, h, "/").Body.String()
 	require.NotRegexp(t, `<nav|worker=`, page)
 	require.Equal(t, http.StatusOK, get(t, h, "/?worker=orders").Code)
@@ -95,47 +93,16 @@ func TestNoWorker(t *testing.T) {
 			require.Contains(t, rec.Body.String(), "console.New was given no worker", name)
 		}
 	}
-	h := console.New(nil, namespaced("orders", snowlease.StateReady))
+	h := console.New(nil, namespaced("orders", false))
 	require.Contains(t, get(t, h, "/?worker=1").Body.String(), "<h1>orders <small>")
 }
 
 // The page names the process itself, whatever its name in the center looks like.
 func TestProcess(t *testing.T) {
 	t.Parallel()
-	read := func(w snowlease.Monitored) (p struct {
-		Program, Host string
-		PID           int
-		Started       time.Time
-	},
-	) {
-		var st struct{ Process any }
-		st.Process = &p
-		require.NoError(t, json.Unmarshal(get(t, console.New(w), "/api/status").Body.Bytes(), &st))
-		return p
-	}
-	w := namespaced("orders", snowlease.StateReady)
-	w.st.Holder = "orders@pod-7:8081" // as in deploy/systemd, with a port
-	p := read(w)
+	p := statusOf(t, console.New(namespaced("orders", false)), "").Process
 	host, err := os.Hostname()
 	require.NoError(t, err)
 	require.Equal(t, []any{filepath.Base(os.Args[0]), host, os.Getpid()}, []any{p.Program, p.Host, p.PID})
 	require.WithinDuration(t, time.Now(), p.Started, 10*time.Minute)
-}
-
-// The store does not answer the first request, so there is no list to show.
-func TestSlotsNeverSeen(t *testing.T) {
-	t.Parallel()
-	c := center(t)
-	w := open(t, c, "orders@host:1")
-	c.Intercept(func(_ context.Context, verb string, _ bool) error {
-		if verb == "slots" {
-			return context.DeadlineExceeded
-		}
-		return nil
-	})
-	h := console.New(w)
-	rec := get(t, h, "/api/slots")
-	require.Equal(t, http.StatusBadGateway, rec.Code)
-	require.NotContains(t, rec.Body.String(), "seen")
-	require.Contains(t, get(t, h, "/").Body.String(), "The store does not answer: ")
 }

@@ -49,8 +49,6 @@
       if (el.getAttribute("role") !== "img" || !el.getAttribute("aria-label")) problems.push("no text for " + el.outerHTML.slice(0, 60));
     }
     document.documentElement.dataset.probe = JSON.stringify({ wide, texts, dark: matchMedia("(prefers-color-scheme: dark)").matches, problems });
-    const ends = document.getElementById("lease").parentElement.getBoundingClientRect().bottom;
-    document.documentElement.dataset.lease = JSON.stringify({ leaseEnds: Math.ceil(ends) });
   };
   setInterval(measure, 500);
 
