@@ -3,13 +3,10 @@ package chaos
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/snowlease/snowlease/proof/internal/controls"
 )
 
 // topologies lists what centers run on. The topologies of one engine follow one another
@@ -45,23 +42,9 @@ func TestChaos(t *testing.T) {
 					continue
 				}
 				t.Run(topology.name, func(t *testing.T) {
-					if *scheme != "" {
-						if engine == "numbers" || engine == "local" {
-							t.Skip("schemes lend worker ids, by a server")
-						}
-						other := schemeNamed(t, *scheme)
-						if (other.Store == controls.SQL) != (engine != "redis") {
-							t.Skipf("%s works on %s", other.Name, other.Store)
-						}
-					}
 					s := newStage(t, topology.arena(t), engine+" "+topology.name, r.seed)
-					s.order.Break = *scheme
 					v := s.run()
 					r.add(s, v)
-					if *scheme != "" {
-						require.Positive(t, v.duplicates, "%s was not broken by any of this", *scheme)
-						return
-					}
 					require.True(t, v.sound(), "%d ids again, %d outside, %d falling, %d grants shared, %d runs out of order:\n%v",
 						v.duplicates, v.outside, v.falling, v.shared, v.disordered, v.described)
 					for _, name := range s.streams {
@@ -73,15 +56,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-func schemeNamed(t *testing.T, name string) controls.Scheme {
-	t.Helper()
-	i := slices.IndexFunc(controls.Schemes(), func(s controls.Scheme) bool { return s.Name == name })
-	require.GreaterOrEqual(t, i, 0, "-chaos.scheme: package controls has no %q", name)
-	return controls.Schemes()[i]
-}
-
 // TestControls checks that the same crew and the same checks find the duplicates of
-// processes that break the protocol, and of widely used schemes.
+// processes that break the protocol.
 func TestControls(t *testing.T) {
 	const (
 		killed    = "processes killed"
@@ -122,11 +98,4 @@ func TestControls(t *testing.T) {
 	control(string(forgetful), sentinel, counted(newSentinel), promoted)
 	control(string(forgetful), cluster, counted(newCluster), takenOver)
 	control(ignoreCeiling, "galera", newGalera, stopped, killed)
-	for _, s := range controls.Schemes() {
-		arena := newSingle
-		if s.Store == controls.SQL {
-			arena = newPostgres
-		}
-		control(s.Name, string(s.Store), arena, stopped, killed, restarted)
-	}
 }

@@ -84,9 +84,8 @@
 //
 // # Controls
 //
-// TestControls runs processes that break the protocol, and the schemes of package
-// controls, in the same harness, and requires that duplicates are found.
-// -chaos.scheme=NAME runs one scheme of package controls under all faults above.
+// TestControls runs processes that break the protocol in the same harness, and requires
+// that duplicates are found.
 //
 // The package is a module of its own to keep the proxy out of the go.mod that users of
 // the library get.

@@ -20,7 +20,6 @@ var (
 	reportTo = flag.String("chaos.report", "", "file that gets a report in Markdown")
 	losses   = flag.Int("chaos.losses", 1, "how many times as often as usual servers lose data")
 	only     = flag.String("chaos.only", "", "regular expression of the faults that are made; empty: all")
-	scheme   = flag.String("chaos.scheme", "", "use this scheme of package controls in place of snowlease; it must break")
 )
 
 func TestMain(m *testing.M) {

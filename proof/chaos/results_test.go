@@ -63,9 +63,6 @@ func (r *results) write() {
 	if *only != "" {
 		flags += fmt.Sprintf(" -chaos.only='%s'", *only)
 	}
-	if *scheme != "" {
-		flags += " -chaos.scheme=" + *scheme
-	}
 	text := fmt.Sprintf("    cd proof/chaos && go test -count=1 -v -timeout 0 -run '%s' . %s\n\n"+
 		"%s. %d processes at a time for %d worker ids, TTL %v, skew %v.\n\n%s",
 		run, flags, time.Now().UTC().Format(time.DateOnly), *size, workers, ttl, skew, table(r.stages, r.all))

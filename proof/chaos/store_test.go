@@ -6,19 +6,13 @@ import (
 	"errors"
 	"io"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/proof/internal/controls"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -63,15 +57,6 @@ func (s store) redis() redis.UniversalClient {
 	return redis.NewClient(&redis.Options{Addr: s.Addrs[0], Dialer: dial, ContextTimeoutEnabled: true})
 }
 
-// gorm opens a database and connects to it.
-func (s store) gorm() (*gorm.DB, error) {
-	dialect := mysql.Open
-	if s.Kind == postgre {
-		dialect = postgres.Open
-	}
-	return gorm.Open(dialect(s.DSN), &gorm.Config{Logger: logger.Discard})
-}
-
 // pool opens a database that keeps no idle connections, because a server accepts a few
 // hundred.
 func (s store) pool() (*sql.DB, error) {
@@ -90,40 +75,22 @@ func (s store) driver() string {
 	return "mysql"
 }
 
-func (s store) sql() bool { return s.Kind == mysqlKind || s.Kind == postgre }
-
-// center opens the center on the store. A scheme, if named, selects one of package controls.
-func (s store) center(scheme string) (lease.Center, io.Closer, error) {
-	if s.Kind == oneHost {
-		c, err := s.local(scheme)
+// center opens the center on the store. That of a host may be broken.
+func (s store) center(breaking string) (lease.Center, io.Closer, error) {
+	switch s.Kind {
+	case oneHost:
+		c, err := s.local(breaking)
 		return c, c, err
-	}
-	other := slices.IndexFunc(controls.Schemes(), func(o controls.Scheme) bool { return o.Name == scheme })
-	if !s.sql() {
-		client := s.redis()
-		if other >= 0 {
-			return controls.Schemes()[other].New(controls.Backend{Redis: client}, nil), client, nil
-		}
-		c, err := redisseq.New(client)
-		if err != nil {
-			return nil, nil, errors.Join(err, client.Close())
-		}
-		return c, client, nil
-	}
-	if other < 0 {
+	case mysqlKind, postgre:
 		c, err := dbseq.Open(s.driver(), s.DSN)
 		return c, c, err
 	}
-	db, err := s.gorm()
+	client := s.redis()
+	c, err := redisseq.New(client)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, client.Close())
 	}
-	pool, err := db.DB()
-	if err != nil {
-		return nil, nil, err
-	}
-	pool.SetMaxIdleConns(0) // a server accepts a few hundred connections
-	return controls.Schemes()[other].New(controls.Backend{DB: db}, nil), pool, nil
+	return c, client, nil
 }
 
 // observed is a center whose replies are in the journal before the process acts on them.

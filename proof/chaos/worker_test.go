@@ -28,7 +28,7 @@ const workers = 16
 // An order tells a process what to do. It is passed in the environment.
 type order struct {
 	Store   store
-	Break   string // a way to break the protocol, or a scheme of package controls, or empty
+	Break   string // a way to break the protocol, or empty
 	Request lease.Request
 	Journal string // file
 	Seed    uint64
