@@ -14,9 +14,12 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
+
+func TestMain(m *testing.M) { testserver.Main(m) }
 
 // The leases of the crew.
 const (

@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/migrate/takeover"
 	"github.com/snowlease/snowlease/proof/internal/fleet"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -23,7 +24,7 @@ var layout = snowflake.Layout{WorkerBits: 5, SequenceBits: 5}.WithDefaults()
 // limit bounds the time of each test with its processes.
 const limit = 2 * time.Minute
 
-// A crew is the processes of one namespace.
+// A crew is the processes that issue one stream of ids, from one namespace or several.
 type crew struct {
 	t       *testing.T
 	ctx     context.Context
@@ -34,24 +35,48 @@ type crew struct {
 	members []*member
 }
 
-// newCrew opens a new namespace on a fresh database.
-func newCrew(t *testing.T, program string, e engine, cfg idworker.Config) *crew {
+// newCrew returns a crew that has no namespace yet.
+func newCrew(t *testing.T, program string) *crew {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
-	cfg.Layout = layout
-	c := &crew{t: t, ctx: ctx, program: program, dir: t.TempDir(), began: time.Now(), order: fleet.Order{Engine: e.kind, Config: cfg}}
-	if cfg.Mode != idworker.ModeLocal {
-		c.order.Config.Namespace = fmt.Sprintf("fleet-%d", time.Now().UnixNano())
-		c.order.DSN = e.dsn(t)
-		req, err := c.order.Config.Request()
-		require.NoError(t, err)
-		c.ask(func(center lease.Center) {
-			require.NoError(t, center.Extras().Init(ctx, req))
-		})
-	}
+	c := &crew{t: t, ctx: ctx, program: program, dir: t.TempDir(), began: time.Now()}
 	t.Cleanup(c.dismiss)
 	return c
+}
+
+// crewOn returns a crew with a namespace on a fresh database, which it opens.
+func crewOn(t *testing.T, program string, e engine, cfg idworker.Config) *crew {
+	t.Helper()
+	c := newCrew(t, program)
+	cfg.Layout = layout
+	c.order = fleet.Order{Engine: e.kind, Config: cfg}
+	if cfg.Mode != idworker.ModeLocal {
+		c.order.Config.Namespace, c.order.DSN = namespace(), e.dsn(t)
+		c.open(c.order)
+	}
+	return c
+}
+
+// namespace returns a name that no other test uses.
+func namespace() string { return fmt.Sprintf("fleet-%d", time.Now().UnixNano()) }
+
+// side opens the center of an order.
+func (c *crew) side(order fleet.Order) takeover.Side {
+	c.t.Helper()
+	req, err := order.Config.Request()
+	require.NoError(c.t, err)
+	center, closer, err := order.Center()
+	require.NoError(c.t, err)
+	c.t.Cleanup(func() { require.NoError(c.t, closer.Close()) })
+	return takeover.Side{Center: center, Request: req, Layout: order.Config.Layout}
+}
+
+// open opens the namespace of an order, as "snowlease init" does.
+func (c *crew) open(order fleet.Order) {
+	c.t.Helper()
+	side := c.side(order)
+	require.NoError(c.t, side.Center.Extras().Init(c.ctx, side.Request))
 }
 
 // dismiss ends the remaining processes, and lists all processes if the test failed.
@@ -69,24 +94,12 @@ func (c *crew) dismiss() {
 	}
 }
 
-// ask calls f with the center, from the test's own process.
-func (c *crew) ask(f func(lease.Center)) {
-	c.t.Helper()
-	center, closer, err := c.order.Center()
-	require.NoError(c.t, err)
-	f(center)
-	require.NoError(c.t, closer.Close())
-}
-
 // slots returns the center's records.
-func (c *crew) slots() (slots []lease.Slot) {
+func (c *crew) slots() []lease.Slot {
 	c.t.Helper()
-	c.ask(func(center lease.Center) {
-		var err error
-		slots, err = center.Extras().Lister.Slots(c.ctx, c.order.Config.Namespace)
-		require.NoError(c.t, err)
-		require.Len(c.t, slots, int(layout.Workers()))
-	})
+	slots, err := c.side(c.order).Center.Extras().Lister.Slots(c.ctx, c.order.Config.Namespace)
+	require.NoError(c.t, err)
+	require.Len(c.t, slots, int(layout.Workers()))
 	return slots
 }
 
@@ -96,10 +109,10 @@ func (c *crew) enlist(n int, change ...func(*fleet.Order)) []*member {
 	var added []*member
 	for range n {
 		order := c.order
-		order.IDs = filepath.Join(c.dir, fmt.Sprint(len(c.members)))
 		for _, f := range change {
 			f(&order)
 		}
+		order.IDs = filepath.Join(c.dir, fmt.Sprint(len(c.members)))
 		m, err := launch(c.ctx, c.program, order)
 		require.NoError(c.t, err)
 		c.members, added = append(c.members, m), append(added, m)
@@ -128,6 +141,26 @@ func (c *crew) settle(members ...*member) {
 		_, ok := m.last(fleet.Started)
 		require.True(c.t, ok, "%v", m)
 	}
+}
+
+// start starts n processes of an order and waits until they issue ids.
+func (c *crew) start(order fleet.Order, n int) []*member {
+	c.t.Helper()
+	started := c.enlist(n, func(o *fleet.Order) { *o = order })
+	c.begin(started...)
+	c.settle(started...)
+	return started
+}
+
+// refused starts a process that must be refused, and returns its report.
+func (c *crew) refused(order fleet.Order) fleet.Report {
+	c.t.Helper()
+	m := c.enlist(1, func(o *fleet.Order) { *o = order })[0]
+	c.begin(m)
+	c.await(m.ended, m, "end")
+	r, ok := m.last(fleet.Refused)
+	require.True(c.t, ok, "%v", m)
+	return r
 }
 
 // kill ends processes with SIGKILL.
@@ -171,22 +204,31 @@ func (c *crew) await(event <-chan struct{}, m *member, what string) {
 	}
 }
 
-// issued counts the ids in the files so far.
-func (c *crew) issued() (n int64) {
-	for _, m := range c.members {
-		n += m.size() / 8
-	}
-	return n
-}
-
-// issue waits until n ids are in the files.
-func (c *crew) issue(n int64) {
+// issue waits until n ids are in the files of the processes, or of all.
+func (c *crew) issue(n int64, members ...*member) {
 	c.t.Helper()
-	for c.issued() < n {
+	if members == nil {
+		members = c.members
+	}
+	issued := func() (sum int64) {
+		for _, m := range members {
+			sum += m.size() / 8
+		}
+		return sum
+	}
+	for issued() < n {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-c.ctx.Done():
-			require.FailNow(c.t, "waited too long for ids", "%d of %d are there: %v", c.issued(), n, context.Cause(c.ctx))
+			require.FailNow(c.t, "waited too long for ids", "%d of %d are there: %v", issued(), n, context.Cause(c.ctx))
 		}
+	}
+}
+
+// goOn waits until each of the processes has issued n more ids.
+func (c *crew) goOn(n int64, members ...*member) {
+	c.t.Helper()
+	for _, m := range members {
+		defer c.issue(m.size()/8+n, m)
 	}
 }

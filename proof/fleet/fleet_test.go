@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,15 +25,35 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 // An engine is a kind of store that lends worker ids.
 type engine struct {
 	name string
-	kind string                  // fleet.MySQL, fleet.Postgres or fleet.Redis
+	kind string                  // fleet.MySQL, fleet.Postgres, fleet.Redis or fleet.Etcd
 	dsn  func(testing.TB) string // of a fresh database, or of a shared Redis
+	// harm takes a server away, and back makes it return. It may be nil.
+	harm func(wave int) (back func())
 }
 
 var engines = []engine{
-	{"mariadb", fleet.MySQL, testserver.MariaDB},
-	{"mysql", fleet.MySQL, testserver.MySQL},
-	{"postgres", fleet.Postgres, testserver.Postgres},
-	{"redis", fleet.Redis, testserver.Redis},
+	{"mariadb", fleet.MySQL, testserver.MariaDB, nil},
+	{"mysql", fleet.MySQL, testserver.MySQL, nil},
+	{"postgres", fleet.Postgres, testserver.Postgres, nil},
+	{"redis", fleet.Redis, testserver.Redis, nil},
+}
+
+// newEtcd is an etcd whose leader is killed and stands still in turn.
+func newEtcd(t *testing.T) engine {
+	e := testserver.NewEtcd(t, 3)
+	urls := strings.Join(e.URLs(), ",")
+	return engine{"etcd", fleet.Etcd, func(testing.TB) string { return urls }, func(wave int) func() {
+		leader := e.Leader()
+		if wave%2 == 1 {
+			leader.Pause()
+			return leader.Resume
+		}
+		leader.Kill()
+		return func() {
+			leader.Start()
+			e.Await(e.Nodes...)
+		}
+	}}
 }
 
 // build builds the program without the race detector, with which forty processes would
@@ -47,15 +69,23 @@ func build(t *testing.T) string {
 }
 
 func TestFleet(t *testing.T) {
+	t.Parallel()
 	program := build(t)
+	scenes := func(t *testing.T, e engine) {
+		t.Run("stampede", func(t *testing.T) { stampede(t, program, e) })
+		t.Run("killed", func(t *testing.T) { killed(t, program, e) })
+		t.Run("rolling restarts", func(t *testing.T) { rolling(t, program, e) })
+	}
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			t.Run("stampede", func(t *testing.T) { stampede(t, program, e) })
-			t.Run("killed", func(t *testing.T) { killed(t, program, e) })
-			t.Run("rolling restarts", func(t *testing.T) { rolling(t, program, e) })
+			scenes(t, e)
 		})
 	}
+	t.Run("etcd", func(t *testing.T) {
+		t.Parallel()
+		scenes(t, newEtcd(t))
+	})
 	t.Run("broken", func(t *testing.T) {
 		t.Parallel()
 		t.Run("one worker id for all", func(t *testing.T) { oneForAll(t, program) })
@@ -66,7 +96,7 @@ func TestFleet(t *testing.T) {
 // stampede starts 40 processes at once on an empty database. 32 get a worker id of
 // their own, and 8 an error that none is free.
 func stampede(t *testing.T, program string, e engine) {
-	c := newCrew(t, program, e, idworker.Config{Wait: 30 * time.Second}) // 160 processes start at once
+	c := crewOn(t, program, e, idworker.Config{Wait: 15 * time.Second}) // 120 processes start at once
 	all := c.enlist(40, func(o *fleet.Order) { o.Limit = 1000 })
 	c.begin(all...)
 	var (
@@ -120,7 +150,7 @@ func stampede(t *testing.T, program string, e engine) {
 // killed checks that the worker ids of killed processes are lent again once the leases
 // have ended by the center's clock, and not before.
 func killed(t *testing.T, program string, e engine) {
-	c := newCrew(t, program, e, idworker.Config{Store: idworker.StoreConfig{Skew: 500 * time.Millisecond}, Wait: time.Minute})
+	c := crewOn(t, program, e, idworker.Config{Store: idworker.StoreConfig{Skew: 500 * time.Millisecond}, Wait: time.Minute})
 	// Only the leases of the killed processes are short, so no other lease ends meanwhile.
 	victims := c.enlist(8, func(o *fleet.Order) {
 		o.Config.Lease.TTL, o.Config.Lease.MaxTTL = 5*time.Second, lease.DefaultTTL
@@ -169,14 +199,15 @@ func killed(t *testing.T, program string, e engine) {
 }
 
 // rolling replaces processes that issue ids at full speed one after the other, half of
-// them by SIGKILL, on a pool that is nearly full.
+// them by SIGKILL, on a pool that is nearly full. Meanwhile another one stands still for
+// longer than its lease, and at times a server is away.
 func rolling(t *testing.T, program string, e engine) {
 	const (
 		alive = 30
 		wave  = 6
 		ids   = 7_000_000
 	)
-	c := newCrew(t, program, e, idworker.Config{
+	c := crewOn(t, program, e, idworker.Config{
 		Lease: idworker.LeaseConfig{TTL: 2 * time.Second, MaxTTL: 2 * time.Second}, Store: idworker.StoreConfig{Skew: 200 * time.Millisecond}, Wait: time.Minute,
 	})
 	serving := c.enlist(alive)
@@ -184,12 +215,19 @@ func rolling(t *testing.T, program string, e engine) {
 	c.settle(serving...)
 	kills := 0
 	for at := 0; at < alive; at += wave {
-		next, old := c.enlist(wave), serving[at:at+wave]
+		next, old, still := c.enlist(wave), serving[at:at+wave], serving[(at+wave)%alive]
+		require.NoError(t, still.cmd.Process.Signal(syscall.SIGSTOP))
 		c.begin(next...)
+		back := func() {}
+		if e.harm != nil {
+			back = e.harm(at / wave)
+		}
 		kills += wave / 2
 		c.kill(old[:wave/2]...)
 		c.stop(old[wave/2:]...)
+		back()
 		c.settle(next...)
+		require.NoError(t, still.cmd.Process.Signal(syscall.SIGCONT))
 		copy(old, next)
 	}
 	c.issue(ids)
@@ -207,7 +245,7 @@ func rolling(t *testing.T, program string, e engine) {
 // oneForAll shows that the harness detects duplicate ids.
 func oneForAll(t *testing.T, program string) {
 	worker := int64(1)
-	c := newCrew(t, program, engine{}, idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &worker, Stateless: true}})
+	c := crewOn(t, program, engine{}, idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: &worker, Stateless: true}})
 	all := c.enlist(3)
 	c.begin(all...)
 	c.settle(all...)
@@ -222,7 +260,7 @@ func oneForAll(t *testing.T, program string) {
 // use is not reported, so the next holder starts too early.
 func forgotten(t *testing.T, program string) {
 	e := engines[slices.IndexFunc(engines, func(e engine) bool { return e.kind == fleet.Redis })]
-	c := newCrew(t, program, e, idworker.Config{Workers: "0-3"})
+	c := crewOn(t, program, e, idworker.Config{Workers: "0-3"})
 	forget := func(o *fleet.Order) { o.Forget = true }
 	former, next := c.enlist(4, forget), c.enlist(4, forget)
 	c.begin(former...)

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -143,8 +145,21 @@ func (m *member) size() int64 {
 	return info.Size()
 }
 
+// ids returns the ids that the process has written.
+func (m *member) ids() (ids []int64, err error) {
+	raw, err := os.ReadFile(m.order.IDs)
+	if errors.Is(err, os.ErrNotExist) { // it never issued
+		err = nil
+	}
+	for ; len(raw) >= 8; raw = raw[8:] { // a kill may cut off the last one
+		ids = append(ids, int64(binary.LittleEndian.Uint64(raw)))
+	}
+	return ids, err
+}
+
 // A loan is a worker id and the time range in which a process may use it.
 type loan struct {
+	namespace      string
 	worker         int64
 	floor, ceiling int64
 }
@@ -163,7 +178,7 @@ func (m *member) loans() []loan {
 		}
 		switch lent := r.Event == fleet.Lent || r.Event == fleet.Renewed; {
 		case lent && l == nil:
-			loans = append(loans, loan{r.Worker, r.Floor, r.Ceiling})
+			loans = append(loans, loan{m.order.Config.Namespace, r.Worker, r.Floor, r.Ceiling})
 		case lent:
 			l.ceiling = max(l.ceiling, r.Ceiling)
 		case r.Event == fleet.Returned && l != nil:

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // A tally is a set of ids. Ids lie close together, so it has a bit for each possible id.
@@ -47,7 +49,7 @@ func (c *crew) collect() *tally {
 		require.NoError(c.t, m.err)
 		lent[m] = m.loans()
 		if w := m.order.Config.Local.Worker; w != nil { // no center
-			lent[m] = []loan{{*w, layout.Epoch, 1 << 62}}
+			lent[m] = []loan{{worker: *w, floor: layout.Epoch, ceiling: 1 << 62}}
 			continue
 		}
 		for _, l := range lent[m] {
@@ -57,8 +59,9 @@ func (c *crew) collect() *tally {
 	if first == 1<<62 {
 		first = c.began.UnixMilli() - 1
 	}
-	tick, _ := layout.Ticks(first, first+10)
-	s := &tally{base: tick << (layout.WorkerBits + layout.SequenceBits)}
+	l := c.members[0].order.Config.Layout // those of a crew divide equally many bits
+	tick, _ := l.Ticks(first, first+10)
+	s := &tally{base: tick << (l.WorkerBits + l.SequenceBits)}
 	for _, m := range c.members {
 		require.NoError(c.t, s.read(m, lent[m]), "%v", m)
 	}
@@ -76,7 +79,7 @@ func (s *tally) read(m *member, lent []loan) error {
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, 1<<20)
-	last, prefix := int64(0), int64(-1)
+	last, prefix, l := int64(0), int64(-1), m.order.Config.Layout
 	for {
 		raw, err := in.Peek(8)
 		if err != nil {
@@ -90,9 +93,9 @@ func (s *tally) read(m *member, lent []loan) error {
 			return fmt.Errorf("id %d came after %d", id, last)
 		}
 		last = id
-		if id>>layout.SequenceBits != prefix { // the ids of one tick and worker share a prefix
-			prefix = id >> layout.SequenceBits
-			if err := covered(id, lent); err != nil {
+		if id>>l.SequenceBits != prefix { // the ids of one tick and worker share a prefix
+			prefix = id >> l.SequenceBits
+			if err := covered(l, id, lent); err != nil {
 				return err
 			}
 		}
@@ -107,8 +110,8 @@ func (s *tally) read(m *member, lent []loan) error {
 }
 
 // covered returns what is wrong with an id, given the loans of its process.
-func covered(id int64, lent []loan) error {
-	parts, err := layout.Decode(id)
+func covered(l snowflake.Layout, id int64, lent []loan) error {
+	parts, err := l.Decode(id)
 	if err != nil {
 		return err
 	}
@@ -132,16 +135,14 @@ func (c *crew) check() *tally {
 		all = append(all, m.loans()...)
 	}
 	slices.SortFunc(all, func(a, b loan) int { return cmp.Compare(a.floor, b.floor) })
-	ends := map[int64]loan{}
+	ends := map[loan]int64{} // the end of the last one, by namespace and worker id
 	for _, l := range all {
 		if l.floor == l.ceiling { // given back unused
 			continue
 		}
-		before := ends[l.worker]
-		require.GreaterOrEqual(c.t, l.floor, before.ceiling, "worker %d was lent twice: %+v and %+v", l.worker, before, l)
-		if l.ceiling > before.ceiling {
-			ends[l.worker] = l
-		}
+		of := loan{namespace: l.namespace, worker: l.worker}
+		require.GreaterOrEqual(c.t, l.floor, ends[of], "lent up to %d, and then %+v", ends[of], l)
+		ends[of] = max(ends[of], l.ceiling)
 	}
 	return s
 }

@@ -8,9 +8,11 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"gorm.io/driver/mysql"
@@ -18,6 +20,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/snowlease/snowlease/etcdseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -27,11 +30,12 @@ const (
 	MySQL    = "mysql"
 	Postgres = "postgres"
 	Redis    = "redis"
+	Etcd     = "etcd" // its DSN is the members, with commas between them
 )
 
 // An Order tells a process what to do.
 type Order struct {
-	Engine string // MySQL, Postgres or Redis; empty in mode local
+	Engine string // one of the above; empty in mode local
 	DSN    string
 	Config idworker.Config
 	// IDs is the file that gets the ids, 8 bytes each, little-endian.
@@ -50,6 +54,13 @@ func (o Order) Center() (lease.Center, io.Closer, error) {
 		opened closers
 	)
 	switch o.Engine {
+	case Etcd:
+		c, err := etcdseq.Open(context.Background(), etcdseq.Config{Endpoints: strings.Split(o.DSN, ",")})
+		if err != nil {
+			return nil, nil, err
+		}
+		center, err := etcdseq.New(c)
+		return center, c, err
 	case Redis:
 		c := redis.NewClient(&redis.Options{Addr: o.DSN, ContextTimeoutEnabled: true})
 		client, opened = idworker.WithRedis(c), closers{c.Close}
