@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -34,55 +33,29 @@ type figure struct {
 	unit         string
 }
 
-// BenchmarkLoad puts each load on each server, one after the other, and reports the
-// cost. An iteration is one complete load.
+// BenchmarkLoad puts each load on each server, one after the other, and logs the cost.
 func BenchmarkLoad(b *testing.B) {
 	var figures []figure
 	for _, e := range engines {
 		b.Run(e.name, func(b *testing.B) {
 			f := newFleet(b, e, 0, lease.DefaultTTL, nil)
-			b.Run("stampede", func(b *testing.B) {
-				for b.Loop() {
-					f.hire(b, 1000, lease.DefaultTTL, nil)
-					m := f.measure(b, "1,000 start at once", e.late, func(func()) { require.NoError(b, f.start(b.Context())) })
-					require.Len(b, slices.Compact(f.lent()), 1000)
-					require.NoError(b, f.stop(b.Context()))
-					time.Sleep(e.late)
-					b.ReportMetric(m.wall.Seconds()*1000, "ms")
-					b.ReportMetric(m.calls, m.unit)
-					m.tell(b)
-					figures = append(figures, m)
-				}
-			})
-			b.Run("hold", func(b *testing.B) {
-				for b.Loop() {
-					f.hire(b, workers, lease.DefaultTTL, nil)
-					require.NoError(b, f.start(b.Context()))
-					time.Sleep(lease.DefaultTTL / 3) // they have begun to spread
-					m := f.measure(b, "1,024 hold, TTL 30 s", 0, func(func()) { time.Sleep(*window) })
-					require.Zero(b, f.losses())
-					require.NoError(b, f.stop(b.Context()))
-					m.tell(b)
-					figures = append(figures, m)
-				}
-			})
-			b.Run("away", func(b *testing.B) {
-				for b.Loop() {
-					m := f.outage(b)
-					b.ReportMetric(m.wall.Seconds()*1000, "ms")
-					m.tell(b)
-					figures = append(figures, m)
-				}
-			})
-			b.Run("flat-out", func(b *testing.B) {
-				for b.Loop() {
-					m := f.flatOut(b)
-					m.tell(b)
-					figures = append(figures, m)
-				}
-			})
+			f.hire(b, 1000, lease.DefaultTTL, nil)
+			figures = append(figures, f.measure(b, "1,000 start at once", e.late, func(func()) { require.NoError(b, f.start(b.Context())) }))
+			require.Len(b, slices.Compact(f.lent()), 1000)
+			require.NoError(b, f.stop(b.Context()))
+			time.Sleep(e.late)
+
+			f.hire(b, workers, lease.DefaultTTL, nil)
+			require.NoError(b, f.start(b.Context()))
+			time.Sleep(lease.DefaultTTL / 3) // they have begun to spread
+			figures = append(figures, f.measure(b, "1,024 hold, TTL 30 s", 0, func(func()) { time.Sleep(*window) }))
+			require.Zero(b, f.losses())
+			require.NoError(b, f.stop(b.Context()))
+
+			figures = append(figures, f.outage(b), f.flatOut(b))
 		})
 	}
+	b.Log("\n" + markdown(figures))
 	if *report != "" {
 		const begin, end = "<!-- load: begin -->\n", "<!-- load: end -->"
 		text, err := os.ReadFile(*report)
@@ -196,23 +169,7 @@ func (m figure) share() float64 { return 100 * m.cpu.Seconds() / m.wall.Seconds(
 
 func (m figure) perSecond(n float64) float64 { return n / m.wall.Seconds() }
 
-// tell reports the metrics that all loads have in common.
-func (m figure) tell(b *testing.B) {
-	b.Helper()
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(m.share(), "cpu-%")
-	b.ReportMetric(m.perSecond(m.calls), m.unit+"/s")
-	b.ReportMetric(float64(m.busiest), "busiest-calls/s")
-	if len(m.renewals) > 0 {
-		b.ReportMetric(m.perSecond(float64(len(m.renewals))), "renewals/s")
-		for p, unit := range map[float64]string{0.5: "p50-ms", 0.99: "p99-ms", 1: "max-ms"} {
-			b.ReportMetric(m.at(p).Seconds()*1000, unit)
-		}
-	}
-}
-
-// markdown formats the figures as a table. A load that ran more than once appears with
-// its last figure.
+// markdown formats the figures as a table.
 func markdown(figures []figure) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "`go -C proof test -run '^$' -bench Load ./load`, %d cores for the server and all its clients (%d of them), %v a load. The busiest second is that in which the keepers asked most often. To recover, a server stands still until all leases have expired; the time ends when all have ids again:\n\n",
@@ -225,12 +182,7 @@ func markdown(figures []figure) string {
 		}
 		return fmt.Sprintf("%.1f ms", d.Seconds()*1000)
 	}
-	for i, m := range figures {
-		if slices.ContainsFunc(figures[i+1:], func(next figure) bool {
-			return cmp.Or(cmp.Compare(m.engine, next.engine), cmp.Compare(m.load, next.load)) == 0
-		}) {
-			continue
-		}
+	for _, m := range figures {
 		renewals := ""
 		if len(m.renewals) > 0 {
 			renewals = fmt.Sprintf("%.0f", m.perSecond(float64(len(m.renewals))))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -70,33 +69,6 @@ func TestManyKeepers(t *testing.T) {
 				require.Empty(t, s.Holder)
 				require.Less(t, s.Expires, s.Now)
 			}
-		})
-	}
-}
-
-// The figures of the benchmarks come from these functions.
-func TestServersAreMeasured(t *testing.T) {
-	for _, e := range engines {
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			f := newFleet(t, e, 8, lease.DefaultTTL, nil)
-			calls := func(s *testserver.Server) float64 {
-				n, err := e.calls(t.Context(), s)
-				require.NoError(t, err)
-				return n
-			}
-			before := calls(f.server)
-			require.NoError(t, f.start(t.Context()))
-			require.NoError(t, f.stop(t.Context()))
-			f.close()
-			require.GreaterOrEqual(t, calls(f.server)-before, 16.0)
-			pid, err := e.pid(f.server)
-			require.NoError(t, err)
-			_, err = cpu(pid)
-			require.NoError(t, err)
-			f.server.Stop()
-			_, err = cpu(pid)
-			require.Error(t, err, "it is the server's")
 		})
 	}
 }
