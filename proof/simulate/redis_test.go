@@ -119,18 +119,8 @@ func (r *Redis) Reincarnate() error {
 
 func key(what string) string { return "snowlease:{" + namespace + "}:" + what }
 
-// Slots reads the records.
-func (r *Redis) Slots() ([]Slot, error) {
-	ctx := context.Background()
-	marks, err := r.direct.HGetAll(ctx, key("mark")).Result()
-	if err != nil {
-		return nil, err
-	}
-	owners, err := r.direct.HGetAll(ctx, key("owner")).Result()
-	if err != nil {
-		return nil, err
-	}
-	var slots []Slot
+// Slots reads the records, at each step, so not by a connection.
+func (r *Redis) Slots() (slots []Slot, err error) {
 	at := func(name string) *Slot {
 		w, _ := strconv.Atoi(name) // written by a script
 		for len(slots) <= w {
@@ -138,13 +128,15 @@ func (r *Redis) Slots() ([]Slot, error) {
 		}
 		return &slots[w]
 	}
-	for name, mark := range marks {
-		if at(name).Mark, err = strconv.ParseInt(mark, 10, 64); err != nil {
+	names, _ := r.mini.HKeys(key("mark")) // fails if there is none
+	for _, name := range names {
+		if at(name).Mark, err = strconv.ParseInt(r.mini.HGet(key("mark"), name), 10, 64); err != nil {
 			return nil, err
 		}
 	}
-	for name, record := range owners {
-		if owner, _, _ := strings.Cut(record, "|"); owner != "0" {
+	names, _ = r.mini.HKeys(key("owner"))
+	for _, name := range names {
+		if owner, _, _ := strings.Cut(r.mini.HGet(key("owner"), name), "|"); owner != "0" {
 			at(name).Owner = owner
 		}
 	}
