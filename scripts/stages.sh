@@ -161,10 +161,10 @@ prove)
 	stage docs gotest . ./internal/test/docstest
 	stage modules modules
 	stage etcd proofs etcdseq
-	stage chaos gotest proof ./chaos
-	stage fleets gotest proof -p 2 ./internal/controls ./fleet ./moving ./load ./gormkeys
+	stage chaos gotest proof -parallel 4 ./chaos
+	stage fleets gotest proof -p 2 -parallel 4 ./fleet ./load ./gormkeys
 	wait $beside
-	stage mutants gotest proof ./mutation
+	stage mutants gotest proof -parallel 6 ./mutation
 	;;
 *)
 	echo "usage: scripts/stages.sh test|prove" >&2
