@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/providers"
 )
@@ -106,20 +105,6 @@ func TestOrderIDSecret(t *testing.T) {
 	}
 }
 
-func TestModes(t *testing.T) {
-	t.Parallel()
-	for dsn, driver := range map[string]string{
-		"shop.db": "sqlite", "file:shop.db?mode=rwc": "sqlite", ":memory:": "sqlite",
-		"app:word@tcp(db:3306)/shop": "mysql", "app@unix(/run/mysqld.sock)/shop": "mysql", "app@/shop": "mysql",
-		"postgres://app@db/shop": "postgres", "postgresql://db/shop": "postgres", "user=u password=word": "postgres", "host=db dbname=shop": "postgres",
-	} {
-		cfg, err := load([]string{"-dsn", dsn}, nil, io.Discard)
-		require.NoError(t, err)
-		require.Equal(t, driver, cfg.Providers.DB.WithDefaults().Driver, dsn)
-		require.Equal(t, idworker.ModeDB, cfg.IDWorker.Mode)
-	}
-}
-
 func TestBadConfig(t *testing.T) {
 	t.Parallel()
 	const secret = "s3cr3t-word"
@@ -138,13 +123,11 @@ func TestBadConfig(t *testing.T) {
 			"line 2: cannot unmarshal !!str ... into bool", "line 3: cannot unmarshal !!str ... into time.Duration",
 			"line 3: cannot unmarshal !!str ... into int64", "line 4: cannot unmarshal !!str ... into", "line 5: cannot unmarshal !!map into",
 		}},
-		{name: "level", file: "log_level: loud", want: []string{`"loud"`}},
 		{name: "no duration", file: "idworker: {lease: {ttl: 30}}", want: []string{"line 1: cannot unmarshal !!int ... into time.Duration"}},
 		{name: "values", file: "idworker: {lease: {ttl: 30ns}}", args: []string{"-mode", "foo", "-wait", "-1s"}, want: []string{
 			"ttl 30ns is finer than a millisecond", `mode "foo" is unknown`, "wait -1s is negative",
 		}},
 		{name: "no yaml", file: "listen: [", want: []string{"fxapp.yaml: yaml: line 1"}},
-		{name: "no mapping", file: "[1]", want: []string{"fxapp.yaml: yaml: "}},
 		{name: "no file", args: []string{"-config", "none.yaml"}, want: []string{"none.yaml", "no such file"}},
 		{name: "environment", env: []string{"FXAPP_DB_MAX_OPEN=x", "FXAPP_REDIS_PASSWORD=" + secret, "FXAPP_DB_DSN=app:" + secret + "@tcp(h)/d", "FXAPP_IDWORKER_LEASE_TTL=soon"}, want: []string{
 			`"MaxOpen" of type "int"`, `"TTL" of type "time.Duration"`,
@@ -152,19 +135,15 @@ func TestBadConfig(t *testing.T) {
 		{name: "a DSN in the place of the section", file: "db: app:" + secret + "@tcp(h)/d\nredis: redis://u:" + secret + "@h", want: []string{"line 1: cannot unmarshal !!str ... into", "line 2: cannot unmarshal !!str ... into"}},
 		{name: "a URL in the place of an address", file: "idworker: {mode: redis}\nredis: {addrs: ['u:" + secret + "']}", want: []string{"redis.addrs[0] is not host:port"}},
 		{name: "a DSN of another form", args: []string{"-dsn", "sqlserver://sa:" + secret + "@h/d"}, want: []string{"db.driver is empty"}},
-		{name: "a DSN without a protocol", args: []string{"-dsn", "app:" + secret + "@h/d"}, want: []string{"db.driver is empty"}},
 		{name: "a DSN without a host", env: []string{"FXAPP_DB_DSN=app:" + secret + "/d"}, want: []string{"db.driver is empty"}},
-		{name: "a setting of no database", args: []string{"-dsn", "user=u pass=" + secret}, want: []string{"db.driver is empty"}},
 		{name: "a DSN as driver", args: []string{"-driver", "app:" + secret + "@h/d"}, want: []string{"db.driver is a DSN"}},
 		{name: "a password that begins with an asterisk", file: "redis: {password: *" + secret + " }", want: []string{"yaml: unknown ..."}},
 		{name: "a password in braces", file: "redis:\n  password: {" + secret + "}", want: []string{"line 2: cannot unmarshal !!map into"}},
 		{name: "no blank behind the colon", file: "redis: {password:" + secret + "}", want: []string{"line 1: field password..."}},
-		{name: "no mapping but a text", file: secret, want: []string{"yaml: "}},
 		{name: "a short secret", env: []string{"FXAPP_ORDER_ID_SECRET=" + secret}, want: []string{"secret 1 of prefix ord has 11 bytes: use at least 32"}},
 		{name: "flag", args: []string{"-foo"}, want: []string{"not defined: -foo"}},
 		{name: "flag value", args: []string{"-log-level", "loud"}, want: []string{`"LogLevel"`, "loud"}},
 		{name: "argument", args: []string{"start"}, want: []string{`argument "start" is unknown`}},
-		{name: "local", args: []string{"-mode", "local"}, env: []string{"FXAPP_IDWORKER_LOCAL_SOURCE=mac"}, want: []string{`source "mac" is unknown`}},
 		{name: "driver", args: []string{"-driver", "", "-dsn", " "}, want: []string{"db.dsn is empty"}},
 		{name: "sentinel without addresses", args: []string{"-mode", "redis", "-redis-master", "main"}, want: []string{"redis.addrs is empty"}},
 	} {

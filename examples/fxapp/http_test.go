@@ -4,21 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
 // A shop is the application without its port, and a server in front of its handler.
@@ -145,62 +143,6 @@ func tour(t *testing.T, url string) {
 	require.Equal(t, http.StatusOK, do(t, http.MethodHead, url+"/orders", "").status)
 }
 
-func engines(t *testing.T, test func(t *testing.T, s *shop)) {
-	for name, dsn := range map[string]func(*testing.T) string{
-		"sqlite":   newFile,
-		"mariadb":  func(t *testing.T) string { return testserver.MariaDB(t) },
-		"mysql":    func(t *testing.T) string { return testserver.MySQL(t) },
-		"postgres": func(t *testing.T) string { return testserver.Postgres(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, open(t, "-dsn", dsn(t)))
-		})
-	}
-}
-
-func TestTour(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, s *shop) { tour(t, s.URL) })
-}
-
-// Many first orders of one customer make one customer.
-func TestOneCustomer(t *testing.T) {
-	t.Parallel()
-	engines(t, func(t *testing.T, s *shop) {
-		var (
-			wg   sync.WaitGroup
-			mu   sync.Mutex
-			seen = map[any]int{}
-		)
-		for range 8 { // in turn, within the 5 s that a request has
-			wg.Go(func() {
-				resp, err := http.Post(s.URL+"/orders", "application/json", strings.NewReader(aTea))
-				if err != nil {
-					return
-				}
-				defer resp.Body.Close()
-				body, _ := io.ReadAll(resp.Body)
-				var o Order
-				_ = json.Unmarshal(body, &o)
-				mu.Lock()
-				defer mu.Unlock()
-				seen[fmt.Sprint(resp.StatusCode, o.Customer.ID)]++
-				if resp.StatusCode != http.StatusCreated {
-					t.Errorf("%s: %s", resp.Status, body)
-				}
-			})
-		}
-		wg.Wait()
-		require.Len(t, seen, 1, "%v", seen)
-		for who, n := range seen {
-			require.Equal(t, 8, n)
-			require.Regexp(t, `^201 [1-9]\d+$`, who)
-		}
-		http.DefaultClient.CloseIdleConnections()
-	})
-}
-
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-dsn", newFile(t))
@@ -213,20 +155,15 @@ func TestBadRequests(t *testing.T) {
 		{"GET", "/orders?limit=0", "", 400, `limit "0" is not a number from 1 to 100`},
 		{"GET", "/orders?limit=" + strings.Repeat("9", 999), "", 400, strings.Repeat("9", 40) + `" is not`},
 		{"GET", "/orders/9223372036854775808", "", 400, "is not an id of kind ord"},
-		{"GET", "/orders/-5", "", 400, `"-5" is not an id of kind ord`},
-		{"GET", "/orders/0", "", 400, `"0" is not an id of kind ord`},
 		{"GET", "/orders/ord_0000000000005a", "", 404, "there is no order ord_0000000000005a"},
 		{"GET", "/orders/ord_0000000000005b", "", 400, "it is mistyped"},
 		{"GET", "/orders?limit=101", "", 400, `limit "101" is not a number from 1 to 100`},
 		{"GET", "/orders?before=x", "", 400, `before: publicid: "x" is not an id`},
 		{"POST", "/orders", "", 400, "EOF"},
-		{"POST", "/orders", "{", 400, "unexpected EOF"},
-		{"POST", "/orders", "[]", 400, "cannot unmarshal array"},
 		{"POST", "/orders", "null", 400, "an order has a customer"},
 		{"POST", "/orders", order(`"amount":5`), 400, `unknown field "amount"`},
 		{"POST", "/orders", order(`"quantity":0`), 400, `items[0] has product "tea 茶", quantity 0 and`},
 		{"POST", "/orders", order(`"quantity":-1`), 400, "quantity -1"},
-		{"POST", "/orders", order(`"quantity":1e99`), 400, "cannot unmarshal number"},
 		{"POST", "/orders", order(`"quantity":"2"`), 400, "cannot unmarshal string"},
 		{"POST", "/orders", strings.Replace(aTea, "450", "1000000001", 1), 400, "price_cents 1000000001"},
 		{"POST", "/orders", strings.Replace(aTea, "Zoë", `a\u0000b`, 1), 400, "an order has a customer"},
@@ -253,6 +190,15 @@ func TestBadRequests(t *testing.T) {
 	require.Len(t, list, len(samples), "nothing was stored")
 }
 
+// An answer without JSON is an error, not an empty success.
+func TestAnswerWithoutJSON(t *testing.T) {
+	t.Parallel()
+	rec := httptest.NewRecorder()
+	write(rec, http.StatusOK, time.UnixMilli(999_999_999_999_999))
+	require.Equal(t, http.StatusInternalServerError, rec.Code)
+	require.JSONEq(t, `{"error": "the answer has no JSON"}`, rec.Body.String())
+}
+
 // Without ids the service says so, and lives.
 func TestNoIDs(t *testing.T) {
 	t.Parallel()
@@ -267,15 +213,6 @@ func TestNoIDs(t *testing.T) {
 	require.Equal(t, "1", refused.header.Get("Retry-After"))
 	require.Contains(t, refused.body["error"], "no ids at the moment")
 	get(t, s.URL+"/orders", http.StatusOK)
-}
-
-// With exact times a first start waits for longer than it may.
-func TestExactTimes(t *testing.T) {
-	t.Parallel()
-	p := start(t, []string{"FXAPP_IDWORKER_STORE_EXACT_TIMES=true"}, "-dsn", emptyFile(t), "-once")
-	require.Equal(t, 1, p.wait())
-	require.Contains(t, lastLine(p), `namespace "fxapp" is in quarantine`)
-	require.Contains(t, lastLine(p), "raise wait (10s)")
 }
 
 // What a page of another site can send without being asked changes and shows nothing, on any
@@ -318,7 +255,7 @@ func ask(t *testing.T, method, url, host, kind string) int {
 // With a port of their own, operators' pages are on no other, and it has no orders.
 func TestOperatorsPort(t *testing.T) {
 	t.Parallel()
-	p, clients := serving(t, t.TempDir(), "-config", file(t, "operators: 0.0.0.0:0"))
+	p, clients := serving(t, "-dsn", newFile(t), "-config", file(t, "operators: 0.0.0.0:0"))
 	operators := "http://" + p.stderr.await(t, `console=http://([^/]+)/`, p.ended)
 	for _, path := range []string{"/idworker/", "/healthz", "/readyz"} {
 		require.Equal(t, http.StatusOK, ask(t, http.MethodGet, operators+path, "", ""), path)
@@ -327,5 +264,5 @@ func TestOperatorsPort(t *testing.T) {
 	}
 	require.Equal(t, http.StatusOK, ask(t, http.MethodGet, clients+"/orders", "", ""))
 	require.Equal(t, http.StatusNotFound, ask(t, http.MethodGet, operators+"/orders", "", ""))
-	p.interrupt(t)
+	p.stops(t)
 }

@@ -5,11 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,7 +88,7 @@ type program struct {
 	stdout, stderr *output
 	interrupt      context.CancelFunc
 	ended          chan struct{}
-	code           int // after ended
+	err            error // after ended
 }
 
 func start(t *testing.T, env []string, args ...string) *program {
@@ -98,18 +96,30 @@ func start(t *testing.T, env []string, args ...string) *program {
 	p := &program{stdout: newOutput(), stderr: newOutput(), interrupt: interrupt, ended: make(chan struct{})}
 	go func() {
 		defer close(p.ended)
-		if err := run(ctx, args, env, p.stdout, p.stderr); err != nil {
-			fmt.Fprintln(p.stderr, "fxapp:", err)
-			p.code = 1
-		}
+		p.err = run(ctx, args, env, p.stdout, p.stderr)
 	}()
 	t.Cleanup(func() { interrupt(); <-p.ended })
 	return p
 }
 
-func (p *program) wait() int {
+// serving starts the program, and returns the URL that it serves at.
+func serving(t *testing.T, args ...string) (*program, string) {
+	t.Helper()
+	p := start(t, nil, append(args, "-listen", "127.0.0.1:0")...)
+	return p, "http://" + p.stderr.await(t, `serving" url=http://([^/]+)/`, p.ended)
+}
+
+func (p *program) wait() error {
 	<-p.ended
-	return p.code
+	return p.err
+}
+
+// stops interrupts the program, which gives its worker id back.
+func (p *program) stops(t *testing.T) {
+	t.Helper()
+	p.interrupt()
+	require.NoError(t, p.wait(), p.stderr)
+	require.Contains(t, p.stderr.String(), "worker id given back")
 }
 
 func emptyFile(t *testing.T) string { return filepath.Join(t.TempDir(), "shop.db") }
@@ -145,11 +155,7 @@ func TestOnce(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]func(*testing.T) []string{
 		"sqlite":         func(t *testing.T) []string { return []string{"-dsn", emptyFile(t)} },
-		"mariadb":        func(t *testing.T) []string { return []string{"-dsn", testserver.MariaDB(t)} },
-		"mysql":          func(t *testing.T) []string { return []string{"-dsn", testserver.MySQL(t)} },
-		"postgres":       func(t *testing.T) []string { return []string{"-dsn", testserver.Postgres(t)} },
 		"embedded redis": func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "redis"} },
-		"redis":          func(t *testing.T) []string { return append(newNamespace(t), "-dsn", newFile(t)) },
 		"by hand":        func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "local"} },
 		"auto":           func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "auto"} },
 		"counted in an embedded redis": func(t *testing.T) []string {
@@ -169,7 +175,7 @@ func TestOnce(t *testing.T) {
 			seen, numbers := map[string]bool{}, map[string]bool{}
 			for range 2 {
 				p := start(t, env, args...)
-				require.Zero(t, p.wait(), p.stderr)
+				require.NoError(t, p.wait(), p.stderr)
 				rows := tableRow.FindAllStringSubmatch(p.stdout.String(), -1)
 				require.Len(t, rows, 7, p.stdout)
 				for _, row := range rows {
@@ -191,9 +197,7 @@ func TestOnce(t *testing.T) {
 				require.Equal(t, strings.HasSuffix(name, "embedded redis"), strings.Contains(p.stderr.String(), "using an embedded Redis"))
 			}
 			require.Len(t, numbers, 6)
-			if !slices.Contains([]string{"mariadb", "mysql", "postgres"}, name) { // which other tests use as well
-				require.True(t, numbers["000001"] && numbers["000006"], "%v", numbers)
-			}
+			require.True(t, numbers["000001"] && numbers["000006"], "%v", numbers)
 		})
 	}
 }
@@ -227,16 +231,10 @@ func TestFull(t *testing.T) {
 	file := newFile(t)
 	borrow(t, file, 32)
 	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0", "-wait", "2s")
-	require.Equal(t, 1, p.wait())
-	last := lastLine(p)
-	require.Regexp(t, `^fxapp: cannot start: snowlease: borrow a worker id of namespace "fxapp" from sqlite .*: lease: no free worker id: all 32 \(0 to 31\) .* the first expires in \S+s \(at \S+Z\) unless it is renewed: run fewer replicas`, last)
-	require.NotContains(t, last, ".go:", "no trace")
+	err := p.wait()
+	require.Regexp(t, `^cannot start: snowlease: borrow a worker id of namespace "fxapp" from sqlite .*: lease: no free worker id: all 32 \(0 to 31\) .* the first expires in \S+s \(at \S+Z\) unless it is renewed: run fewer replicas`, err)
+	require.NotContains(t, err.Error(), ".go:", "no trace")
 	require.Empty(t, p.stdout.String())
-}
-
-func lastLine(p *program) string {
-	lines := strings.Split(strings.TrimSpace(p.stderr.String()), "\n")
-	return lines[len(lines)-1]
 }
 
 // Ctrl-C while the start waits for a worker id ends the program when the wait is over.
@@ -247,8 +245,7 @@ func TestInterruptedStart(t *testing.T) {
 	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0", "-wait", "2s")
 	p.stderr.await(t, "database is open", p.ended)
 	p.interrupt()
-	require.Equal(t, 1, p.wait())
-	require.Contains(t, p.stderr.String(), "fxapp: cannot start: ")
+	require.ErrorContains(t, p.wait(), "cannot start: ")
 }
 
 // What fails after the borrow gives the worker id back.
@@ -260,17 +257,36 @@ func TestFailedStartGivesBack(t *testing.T) {
 	require.NoError(t, db.Exec("CREATE VIEW fxapp_items AS SELECT 1").Error)
 	require.NoError(t, sqldb.Close(db))
 	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0")
-	require.Equal(t, 1, p.wait())
-	require.Contains(t, p.stderr.String(), "fxapp: cannot start: create the tables of the models: ")
+	require.ErrorContains(t, p.wait(), "cannot start: create the tables of the models: ")
 	require.Contains(t, p.stderr.String(), "worker id given back")
 	borrow(t, file, 32)
 }
 
-func TestInterruptedAfterTheBorrow(t *testing.T) {
+// With exact times a first start waits for longer than it may.
+func TestExactTimes(t *testing.T) {
 	t.Parallel()
-	p := start(t, nil, "-dsn", newFile(t), "-listen", "127.0.0.1:0")
-	p.stderr.await(t, "idworker started", p.ended)
-	p.interrupt()
-	require.Zero(t, p.wait(), p.stderr)
-	require.Contains(t, p.stderr.String(), "worker id given back")
+	err := start(t, []string{"FXAPP_IDWORKER_STORE_EXACT_TIMES=true"}, "-dsn", emptyFile(t), "-once").wait()
+	require.ErrorContains(t, err, `namespace "fxapp" is in quarantine`)
+	require.ErrorContains(t, err, "raise wait (10s)")
+}
+
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	for want, args := range map[string][]string{
+		"mysql at 127.0.0.1:1/shop: cannot connect: ":    {"-dsn", "app:s3cr3t@tcp(127.0.0.1:1)/shop"},
+		"postgres at 127.0.0.1:1/shop: cannot connect: ": {"-dsn", "postgres://app:s3cr3t@127.0.0.1:1/shop"},
+		"sqlite at none/shop.db: cannot connect: ":       {"-dsn", "none/shop.db"},
+		"redis at 127.0.0.1:1: cannot connect: ":         {"-dsn", emptyFile(t), "-mode", "redis", "-redis", "127.0.0.1:1"},
+	} {
+		t.Run(args[1], func(t *testing.T) {
+			t.Parallel()
+			p := start(t, nil, append(args, "-listen", "127.0.0.1:0")...)
+			err := p.wait()
+			require.ErrorContains(t, err, "cannot start: providers: "+want)
+			for _, text := range []string{err.Error(), p.stderr.String()} {
+				require.NotContains(t, text, "s3cr3t")
+				require.NotContains(t, text, "worker id borrowed")
+			}
+		})
+	}
 }

@@ -1,147 +1,108 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
-	"github.com/snowlease/snowlease/internal/test/limit"
-
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/test/limit"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
-// A process is the program as users run it.
-type process struct {
-	cmd            *exec.Cmd
-	stdout, stderr *output
-	ended          chan struct{}
-}
-
-func spawn(t *testing.T, dir string, args ...string) *process {
-	t.Helper()
-	exe, err := os.Executable()
-	require.NoError(t, err)
-	p := &process{cmd: exec.CommandContext(limit.Context(t), exe, args...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
-	p.cmd.Dir = dir
-	p.cmd.Env = append(os.Environ(), asProgram+"=1")
-	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
-	require.NoError(t, p.cmd.Start())
-	go func() {
-		defer close(p.ended)
-		_ = p.cmd.Wait() // the test looks at the exit code
-	}()
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		<-p.ended
-	})
-	return p
-}
-
-func (p *process) exitCode() int {
-	<-p.ended
-	return p.cmd.ProcessState.ExitCode()
-}
-
-// serve starts a process and returns the URL it serves at.
-func serving(t *testing.T, dir string, args ...string) (*process, string) {
-	t.Helper()
-	p := spawn(t, dir, append(args, "-listen", "127.0.0.1:0")...)
-	return p, "http://" + p.stderr.await(t, `serving" url=http://([^/]+)/`, p.ended)
-}
-
-func (p *process) interrupt(t *testing.T) {
-	t.Helper()
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
-	require.Zero(t, p.exitCode(), p.stderr)
-	require.Contains(t, p.stderr.String(), "worker id given back")
-}
-
-func TestProcessOnce(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	p := spawn(t, dir, "-once")
-	require.Zero(t, p.exitCode(), p.stderr)
-	require.Len(t, tableRow.FindAllString(p.stdout.String(), -1), 7, p.stdout)
-	require.FileExists(t, dir+"/fxapp.db")
-	require.Contains(t, p.stderr.String(), "address=fxapp.db", "it says where")
-}
-
+// TestProcess runs the program as users do.
 func TestProcess(t *testing.T) {
 	t.Parallel()
-	for name, args := range map[string]func(*testing.T) []string{
-		"sqlite":         func(*testing.T) []string { return nil },
-		"embedded redis": func(*testing.T) []string { return []string{"-mode", "redis"} },
-		"redis":          newNamespace,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, url := serving(t, t.TempDir(), args(t)...)
-			tour(t, url)
-			p.interrupt(t)
-		})
+	dir := t.TempDir()
+	command := func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(limit.Context(t), os.Args[0], args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), asProgram+"=1")
+		return cmd
 	}
-}
+	out, err := command("-once").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Len(t, tableRow.FindAll(out, -1), 7, "%s", out)
+	require.FileExists(t, dir+"/fxapp.db")
+	require.Contains(t, string(out), "address=fxapp.db", "it says where")
 
-// Copies on one database have worker ids of their own.
-func TestCopies(t *testing.T) {
-	t.Parallel()
-	for name, args := range map[string]func(*testing.T) []string{
-		"sqlite":   func(*testing.T) []string { return nil },
-		"mariadb":  func(t *testing.T) []string { return []string{"-dsn", testserver.MariaDB(t)} },
-		"postgres": func(t *testing.T) []string { return []string{"-dsn", testserver.Postgres(t)} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir, args := t.TempDir(), args(t)
-			workers := map[any]bool{}
-			var copies []*process
-			for range 3 {
-				p, url := serving(t, dir, args...)
-				workers[get(t, url+"/readyz", http.StatusOK)["status"].(map[string]any)["worker"]] = true
-				tour(t, url)
-				copies = append(copies, p)
-			}
-			require.Len(t, workers, 3)
-			for _, p := range copies {
-				p.interrupt(t)
-			}
-		})
-	}
-}
-
-// Nothing is borrowed or written where the port is in use.
-func TestPortInUse(t *testing.T) {
-	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	p := spawn(t, t.TempDir(), "-listen", l.Addr().String())
-	require.Equal(t, 1, p.exitCode())
-	require.Regexp(t, `(?m)^fxapp: cannot start: listen tcp `+l.Addr().String()+`: bind: address already in use: choose another address with -listen`, p.stderr.String())
-	require.NotContains(t, p.stderr.String(), "worker id borrowed")
-	require.Empty(t, p.stdout.String())
+	out, err = command("-listen", l.Addr().String()).CombinedOutput()
+	require.EqualError(t, err, "exit status 1")
+	require.Contains(t, string(out), "fxapp: cannot start: listen tcp "+l.Addr().String()+": bind: address already in use: choose another address with -listen")
+	require.NotContains(t, string(out), "worker id borrowed", "nothing is borrowed or written where the port is in use")
+
+	serving, stderr, ended := command("-listen", "127.0.0.1:0"), newOutput(), make(chan struct{})
+	serving.Stderr = stderr
+	require.NoError(t, serving.Start())
+	go func() {
+		defer close(ended)
+		err = serving.Wait()
+	}()
+	t.Cleanup(func() { _ = serving.Process.Kill(); <-ended })
+	get(t, "http://"+stderr.await(t, `serving" url=http://([^/]+)/`, ended)+"/readyz", http.StatusOK)
+	require.NoError(t, serving.Process.Signal(syscall.SIGINT))
+	<-ended
+	require.NoError(t, err, stderr)
+	require.Contains(t, stderr.String(), "worker id given back")
 }
 
-func TestUnreachable(t *testing.T) {
+// Copies on one store have worker ids of their own. Many first orders of one customer at both
+// make one customer.
+func TestCopies(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"-dsn", "app:s3cr3t@tcp(127.0.0.1:1)/shop"}, "mysql at 127.0.0.1:1/shop: cannot connect: "},
-		{[]string{"-dsn", "postgres://app:s3cr3t@127.0.0.1:1/shop"}, "postgres at 127.0.0.1:1/shop: cannot connect: "},
-		{[]string{"-dsn", "none/shop.db"}, "sqlite at none/shop.db: cannot connect: "},
-		{[]string{"-mode", "redis", "-redis", "127.0.0.1:1"}, "redis at 127.0.0.1:1: cannot connect: "},
+	for name, args := range map[string]func(*testing.T) []string{
+		"sqlite":   func(t *testing.T) []string { return []string{"-dsn", newFile(t)} },
+		"mariadb":  func(t *testing.T) []string { return []string{"-dsn", testserver.MariaDB(t)} },
+		"mysql":    func(t *testing.T) []string { return []string{"-dsn", testserver.MySQL(t)} },
+		"postgres": func(t *testing.T) []string { return []string{"-dsn", testserver.Postgres(t)} },
+		"redis":    func(t *testing.T) []string { return append(newNamespace(t), "-dsn", newFile(t)) },
 	} {
-		p := spawn(t, t.TempDir(), append(c.args, "-listen", "127.0.0.1:0")...)
-		require.Equal(t, 1, p.exitCode())
-		require.Contains(t, p.stderr.String(), "fxapp: cannot start: providers: "+c.want)
-		require.NotContains(t, p.stderr.String(), "s3cr3t")
-		require.NotContains(t, p.stderr.String(), "worker id borrowed")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := args(t)
+			var urls []string
+			workers := map[any]bool{}
+			for range 2 {
+				p, url := serving(t, args...)
+				defer p.stops(t)
+				urls = append(urls, url)
+				workers[get(t, url+"/readyz", http.StatusOK)["status"].(map[string]any)["worker"]] = true
+				tour(t, url)
+			}
+			require.Len(t, workers, 2)
+
+			var wg sync.WaitGroup
+			customers := make([]string, 8)
+			for i := range customers { // in turn, within the 5 s that a request has
+				wg.Go(func() {
+					resp, err := http.Post(urls[i%2]+"/orders", "application/json", strings.NewReader(strings.Replace(aTea, "Zoe@", "new@", 1)))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer resp.Body.Close()
+					body, _ := io.ReadAll(resp.Body)
+					_, customer, _ := strings.Cut(string(body), `"customer":{"id":`)
+					customer, _, _ = strings.Cut(customer, ",")
+					customers[i] = fmt.Sprint(resp.StatusCode, " ", customer)
+				})
+			}
+			wg.Wait()
+			http.DefaultClient.CloseIdleConnections()
+			for _, customer := range customers {
+				require.Regexp(t, `^201 "?[1-9]\d+"?$`, customer)
+				require.Equal(t, customers[0], customer)
+			}
+		})
 	}
 }
