@@ -39,12 +39,17 @@ type rig struct {
 	losses atomic.Int32 // by OnLost
 	log    logtest.Journal
 	prev   int64
+
+	// Of the next member.
+	namespace string
+	layout    snowflake.Layout
+	clock     []generator.Option
 }
 
 func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
-		r := &rig{T: t, center: memcenter.New()}
+		r := &rig{T: t, center: memcenter.New(), namespace: "orders", layout: layout}
 		require.NoError(t, r.center.Init(t.Context(), request()))
 		r.member(nil)
 		// Also if the test fails, since a bubble cannot end before its goroutines.
@@ -63,12 +68,12 @@ func request() lease.Request {
 func (r *rig) member(change func(*keeper.Config)) {
 	r.Helper()
 	var err error
-	r.gen, err = generator.New(layout)
+	r.gen, err = generator.New(r.layout, r.clock...)
 	require.NoError(r, err)
 	cfg := keeper.Config{
 		Center:    r.center,
 		Generator: r.gen,
-		Request:   request(),
+		Request:   keeper.NewRequest(r.namespace, r.layout),
 		OnLost: func(err error) {
 			if errors.Is(err, lease.ErrLost) {
 				r.losses.Add(1)
@@ -83,6 +88,21 @@ func (r *rig) member(change func(*keeper.Config)) {
 	require.NoError(r, err)
 }
 
+// of gives the rig a member of a namespace with another layout.
+func (r *rig) of(namespace string, l snowflake.Layout, change func(*keeper.Config)) {
+	r.Helper()
+	r.namespace, r.layout = namespace, l.WithDefaults()
+	r.member(change)
+}
+
+// stepping gives the rig a member whose generator has a clock that look may step at each look.
+func (r *rig) stepping(look func() time.Duration) {
+	r.Helper()
+	began := time.Now()
+	r.clock = []generator.Option{generator.WithClock(func() time.Duration { return time.Since(began) + look() })}
+	r.member(nil)
+}
+
 func (r *rig) start() {
 	r.Helper()
 	require.NoError(r, r.keeper.Start(r.Context()))
@@ -95,7 +115,7 @@ func (r *rig) next() snowflake.Parts {
 	require.NoError(r, err)
 	require.Greater(r, id, r.prev)
 	r.prev = id
-	p, err := layout.Decode(id)
+	p, err := r.layout.Decode(id)
 	require.NoError(r, err)
 	return p
 }
@@ -146,10 +166,7 @@ func TestKeeperRenewsUntilItStops(t *testing.T) {
 func TestLongLeasesAreRenewedOften(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		const ttl = 6 * time.Minute
-		r.member(func(c *keeper.Config) { c.Request.Namespace, c.Request.TTL, c.Request.MaxTTL = "long", ttl, ttl })
-		req := request()
-		req.Namespace, req.TTL, req.MaxTTL = "long", ttl, ttl
-		require.NoError(t, r.center.Init(t.Context(), req))
+		r.of("long", layout, func(c *keeper.Config) { c.Request.TTL, c.Request.MaxTTL = ttl, ttl })
 		n := r.renewals()
 		r.start()
 		time.Sleep(20 * ttl)
@@ -242,58 +259,6 @@ func TestReplicasSpreadAroundASchedule(t *testing.T) {
 			time.Sleep(time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)))
 		}
 		require.Greater(t, len(at), 10)
-	})
-}
-
-// A schedule adds its points to the renewals that the lease needs.
-func TestSparseScheduleAddsToTheLeasesRenewals(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		s, err := cron.ParseStandard("* * * * *")
-		require.NoError(t, err)
-		r.member(func(c *keeper.Config) {
-			c.Schedule = s
-			c.Jitter = func(least, most time.Duration) time.Duration { return (least + most) / 2 }
-		})
-		renewals := r.renewals()
-		r.start() // at a whole minute
-		time.Sleep(10 * time.Minute)
-		require.InDelta(t, 10*(6+1), renewals.Load(), 1) // each 9.5 s, and each minute
-	})
-}
-
-func TestCenterDownThenUp(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		up := r.down()
-		ceiling := r.keeper.Status().Grant.Ceiling
-		time.Sleep(29 * time.Second)
-		require.LessOrEqual(t, r.next().Time.UnixMilli(), ceiling, "ids go on to the ceiling")
-		time.Sleep(12 * time.Second)
-		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, generator.ErrLeaseExpired)
-		st := r.keeper.Status()
-		require.ErrorContains(t, st.Err, "connection refused")
-		up()
-		time.Sleep(3 * time.Second)
-		r.next()
-		require.Equal(t, keeper.Holding, r.keeper.Status().State)
-		require.NoError(t, r.keeper.Status().Err)
-	})
-}
-
-func TestShortOutageCostsNothing(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		worker := r.next().Worker
-		for range 20 {
-			up := r.down()
-			time.Sleep(15 * time.Second)
-			r.next()
-			up()
-			time.Sleep(15 * time.Second)
-			require.Equal(t, worker, r.next().Worker)
-		}
-		require.Zero(t, r.losses.Load())
 	})
 }
 
@@ -402,23 +367,6 @@ func TestFullPool(t *testing.T) {
 		}()
 		r.start()
 		require.Equal(t, int64(4), r.next().Worker)
-	})
-}
-
-func TestCenterDownAtStart(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		up := r.down()
-		err := r.keeper.Start(t.Context())
-		require.ErrorContains(t, err, `borrow a worker id of namespace "orders" from memory`)
-		require.ErrorContains(t, err, "connection refused")
-		_, err = r.gen.NextID()
-		require.ErrorIs(t, err, generator.ErrNotStarted)
-		go func() {
-			time.Sleep(5 * time.Second)
-			up()
-		}()
-		r.start()
-		r.next()
 	})
 }
 
@@ -548,49 +496,16 @@ func TestStartAfterALoss(t *testing.T) {
 func TestStartAfterALossWithCoarseTicks(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 700 * time.Millisecond, 3 * time.Second} {
 		bubble(t, func(t *testing.T, r *rig) {
-			coarse := snowflake.Layout{TimeUnit: unit, TimeBits: 38}.WithDefaults()
-			r.member(func(c *keeper.Config) {
-				var err error
-				r.gen, err = generator.New(coarse)
-				require.NoError(t, err)
-				c.Generator = r.gen
-				c.Request = keeper.NewRequest("coarse", coarse)
-				c.Wait = 20 * time.Second
-			})
+			r.of("coarse", snowflake.Layout{TimeUnit: unit, TimeBits: 38}, func(c *keeper.Config) { c.Wait = 20 * time.Second })
 			began := time.Now()
 			r.start()
 			require.LessOrEqual(t, time.Since(began), lease.DefaultSkew+max(500*time.Millisecond, 3*unit+time.Second/5))
 			for range 500 {
 				time.Sleep(100 * time.Millisecond)
-				id, err := r.gen.NextID()
-				require.NoError(t, err)
-				require.Greater(t, id, r.prev)
-				r.prev = id
+				r.next()
 			}
 		})
 	}
-}
-
-// A seventh of the rate of the smallest layout continues as if nothing had been lost.
-func TestRateAfterALoss(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		small, err := snowflake.Preset("jssafe")
-		require.NoError(t, err)
-		r.member(func(c *keeper.Config) {
-			r.gen, err = generator.New(small)
-			require.NoError(t, err)
-			c.Generator = r.gen
-			c.Request = keeper.NewRequest("small", small)
-		})
-		r.start()
-		for range 9000 * 40 {
-			time.Sleep(time.Second / 9000)
-			before := time.Now()
-			_, err := r.gen.NextID()
-			require.NoError(t, err)
-			require.Zero(t, time.Since(before), "it has not waited")
-		}
-	})
 }
 
 func TestExactTimes(t *testing.T) {
@@ -673,22 +588,6 @@ func TestCentersClockStepsWhileHolding(t *testing.T) {
 			r.next()
 		})
 	}
-}
-
-func TestStopWhileTheCenterIsDown(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		r.down()
-		began := time.Now()
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		err := r.keeper.Stop(ended)
-		require.ErrorContains(t, err, "connection refused")
-		require.ErrorContains(t, err, "memory")
-		require.LessOrEqual(t, time.Since(began), 6*time.Second)
-		_, err = r.gen.NextID()
-		require.ErrorIs(t, err, generator.ErrStopped)
-	})
 }
 
 func TestReleaseIsTriedAgain(t *testing.T) {
@@ -826,11 +725,14 @@ func TestStopDuringARenewal(t *testing.T) {
 
 func TestLifeCycle(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
+		require.ErrorContains(t, r.keeper.Reset(t.Context()), "idle")
 		r.start()
 		require.ErrorContains(t, r.keeper.Start(t.Context()), "starts only once")
 		r.next()
 		require.NoError(t, r.keeper.Stop(t.Context()))
 		require.ErrorContains(t, r.keeper.Start(t.Context()), "stopped")
+		require.ErrorContains(t, r.keeper.Reset(t.Context()), "stopped")
+		require.ErrorIs(t, r.gen.Err(), generator.ErrStopped)
 
 		r.member(nil)
 		require.NoError(t, r.keeper.Stop(t.Context()), "stop before start")

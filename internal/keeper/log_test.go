@@ -178,15 +178,8 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 // With coarse ticks, ids stop at the end of the last whole tick.
 func TestTheLogTellsAnOutageOfCoarseTicks(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		coarse := snowflake.Layout{TimeUnit: 700 * time.Millisecond, TimeBits: 38}.WithDefaults()
-		r.member(func(c *keeper.Config) {
-			var err error
-			r.gen, err = generator.New(coarse)
-			require.NoError(t, err)
-			c.Generator = r.gen
-			c.Request = keeper.NewRequest("coarse", coarse)
-		})
-		req := keeper.NewRequest("coarse", coarse)
+		r.of("coarse", snowflake.Layout{TimeUnit: 700 * time.Millisecond, TimeBits: 38}, nil)
+		req := keeper.NewRequest(r.namespace, r.layout)
 		req.Owner = lease.NewOwner()
 		require.NoError(t, r.center.Init(t.Context(), req))
 		r.start()
@@ -207,15 +200,7 @@ func TestTheLogTellsWhenIdsStopped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				var step atomic.Int64
-				r.member(func(c *keeper.Config) {
-					began := time.Now()
-					var err error
-					r.gen, err = generator.New(layout, generator.WithClock(func() time.Duration {
-						return time.Since(began) + time.Duration(step.Load())
-					}))
-					require.NoError(t, err)
-					c.Generator = r.gen
-				})
+				r.stepping(func() time.Duration { return time.Duration(step.Load()) })
 				r.start()
 				if ahead == 0 {
 					time.Sleep(time.Minute)
@@ -243,17 +228,11 @@ func TestTheLogTellsWhenIdsStopped(t *testing.T) {
 func TestTheLogWaitsBesideAnotherRange(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var looked atomic.Int64
-		r.member(func(c *keeper.Config) {
-			began := time.Now()
-			var err error
-			r.gen, err = generator.New(layout, generator.WithClock(func() time.Duration {
-				if looked.Add(1) > 100_000 {
-					runtime.Goexit() // of the timer that looks without a pause
-				}
-				return time.Since(began)
-			}))
-			require.NoError(t, err)
-			c.Generator = r.gen
+		r.stepping(func() time.Duration {
+			if looked.Add(1) > 100_000 {
+				runtime.Goexit() // of the timer that looks without a pause
+			}
+			return 0
 		})
 		r.start()
 		g := r.keeper.Status().Grant
@@ -267,6 +246,35 @@ func TestTheLogWaitsBesideAnotherRange(t *testing.T) {
 		require.Less(t, looked.Load(), int64(100_000))
 	})
 }
+
+// An error may take long to tell its text, and a status is read often.
+func TestStatusTellsTheTextOfAnErrorOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var told atomic.Int64
+		r.member(func(cfg *keeper.Config) {
+			cfg.Center = &custodian{Center: r.center, failed: slow{lease.ErrDamaged, &told}}
+		})
+		r.start()
+		time.Sleep(15 * time.Second)
+		before := told.Load()
+		require.Positive(t, before)
+		for range 10 {
+			err := r.keeper.Status().Err
+			require.ErrorIs(t, err, lease.ErrDamaged)
+			require.ErrorContains(t, err, lease.ErrDamaged.Error())
+		}
+		require.Equal(t, before, told.Load())
+	})
+}
+
+// A slow error counts how often it tells its text.
+type slow struct {
+	error
+	told *atomic.Int64
+}
+
+func (s slow) Error() string { s.told.Add(1); return s.error.Error() }
+func (s slow) Unwrap() error { return s.error }
 
 // FailingSince is when the first of the failed attempts began, whatever the others say.
 func TestFailingSince(t *testing.T) {
@@ -442,15 +450,7 @@ func TestTheLogTellsAnotherWorkerID(t *testing.T) {
 func TestNow(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var step atomic.Int64
-		began := time.Now()
-		r.member(func(c *keeper.Config) {
-			var err error
-			r.gen, err = generator.New(layout, generator.WithClock(func() time.Duration {
-				return time.Since(began) + time.Duration(step.Load())
-			}))
-			require.NoError(t, err)
-			c.Generator = r.gen
-		})
+		r.stepping(func() time.Duration { return time.Duration(step.Load()) })
 		require.Zero(t, r.keeper.Now())
 		r.start()
 		for range 2 {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -80,21 +79,12 @@ func TestReplicasSpreadAfterAQuarantine(t *testing.T) {
 // millisecond, renewals keep ahead of a caller who uses a tenth of them.
 func TestShortRangeLastsUntilItsRenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		narrow := snowflake.Layout{WorkerBits: 2, SequenceBits: 2}.WithDefaults()
-		r.member(func(c *keeper.Config) {
-			var err error
-			r.gen, err = generator.New(narrow)
-			require.NoError(t, err)
-			c.Generator, c.Request = r.gen, keeper.NewRequest("narrow", narrow)
-		})
+		r.of("narrow", snowflake.Layout{WorkerBits: 2, SequenceBits: 2}, nil)
 		r.start()
 		for range 5000 {
 			time.Sleep(10 * time.Millisecond)
 			for range 4 {
-				id, err := r.gen.NextID()
-				require.NoError(t, err)
-				require.Greater(t, id, r.prev)
-				r.prev = id
+				r.next()
 			}
 		}
 	})
