@@ -3,23 +3,18 @@
 package counter_test
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/snowlease/snowlease/internal/test/limit"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -244,71 +239,6 @@ func TestSequenceFailover(t *testing.T) {
 		primary, replica = replica, primary
 	}
 	c.dismiss()
-}
-
-// TestSequenceAcrossProcesses: processes that share a worker number share one sequence.
-// Without prefetching, ids rise across processes.
-func TestSequenceAcrossProcesses(t *testing.T) {
-	t.Parallel()
-	for name, prefetch := range map[string]string{"strict": "1", "prefetching": "256"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := redistest.NewReal(t)
-			var mu sync.Mutex
-			var issues []issue
-			var ids []int64
-			var wg sync.WaitGroup
-			for range 4 {
-				cmd := exec.CommandContext(limit.Context(t), os.Args[0], "-test.run=^TestSequenceProcess$")
-				cmd.Env = append(os.Environ(), "SNOWLEASE_TEST_SEQUENCE="+s.Addr, "SNOWLEASE_TEST_PREFETCH="+prefetch)
-				out, err := cmd.StdoutPipe()
-				require.NoError(t, err)
-				require.NoError(t, cmd.Start())
-				wg.Go(func() {
-					for lines := bufio.NewScanner(out); lines.Scan(); {
-						var i issue
-						if n, _ := fmt.Sscanf(lines.Text(), "issue %d %d %d", &i.start, &i.end, &i.id); n == 3 {
-							mu.Lock()
-							issues, ids = append(issues, i), append(ids, i.id)
-							mu.Unlock()
-						}
-					}
-					if err := cmd.Wait(); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-			require.Len(t, ids, 4*perProcess)
-			unique(t, ids)
-			if name == "strict" {
-				inOrder(t, issues)
-			}
-		})
-	}
-}
-
-const perProcess = 2000
-
-// TestSequenceProcess is one of the processes of TestSequenceAcrossProcesses.
-func TestSequenceProcess(t *testing.T) {
-	addr := os.Getenv("SNOWLEASE_TEST_SEQUENCE")
-	if addr == "" {
-		return
-	}
-	client := redis.NewClient(&redis.Options{Addr: addr})
-	t.Cleanup(func() { _ = client.Close() })
-	s := sequence(t, client, func(c *counter.Config) {
-		_, err := fmt.Sscan(os.Getenv("SNOWLEASE_TEST_PREFETCH"), &c.Prefetch)
-		require.NoError(t, err)
-	})
-	var out strings.Builder
-	for range perProcess {
-		start := time.Now().UnixNano()
-		id := next(t, s)
-		fmt.Fprintln(&out, "issue", start, time.Now().UnixNano(), id)
-	}
-	fmt.Print(out.String())
 }
 
 // TestSequenceOrderIsSeen: inOrder finds ids out of order.

@@ -27,19 +27,6 @@ func TestSequenceCluster(t *testing.T) {
 	}
 }
 
-func TestSequenceSentinel(t *testing.T) {
-	t.Parallel()
-	set := testserver.NewSentinels(t)
-	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: testserver.SentinelName, SentinelAddrs: set.Addrs()})
-	t.Cleanup(func() { _ = client.Close() })
-	s := sequence(t, client)
-	first := next(t, s)
-	set.Master().Kill()
-	id, err := s.NextIDWait(t.Context())
-	require.NoError(t, err)
-	require.Greater(t, id, first)
-}
-
 func TestSequenceServerThatHangs(t *testing.T) {
 	t.Parallel()
 	store, srv := redistest.StartReal(t)

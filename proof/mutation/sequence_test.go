@@ -12,7 +12,7 @@ const (
 )
 
 // onSequence is the script of a counter.Counter, of which TestSequenceRulesHaveTeeth
-// changes some eighty things, and what a process does with what it gives.
+// changes some sixty more things, and what a process does with what it gives.
 var onSequence = list{title: "sequence", pkg: "internal/counter", loaders: []mutant{luaLoader}, mutants: []mutant{
 	{"a wait for late times does not see that they were put right", issuerGo, `min(e.Wait(err), lookTime)`, `e.Wait(err)`, "TestWaitEndsWithARepair"},
 	// What is reserved.
