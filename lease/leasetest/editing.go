@@ -36,11 +36,29 @@ func editing() []promise {
 		}},
 		{says: "a late quarantine is deleted with the record of the namespace", prove: lateQuarantine},
 		{says: "a damaged record is named and lends nothing twice", prove: damaged},
+		{says: "a pin of another version refuses every member, and stays", prove: pinOfAnotherVersion},
 	}
 	for i := range promises {
 		promises[i].by = canEdit
 	}
 	return promises
+}
+
+// pinOfAnotherVersion tests a pin of a form that this version does not know.
+func pinOfAnotherVersion(t *testing.T, b *bench) {
+	s := b.open(t, 2)
+	g := s.acquire()
+	const pin = "form=2 layout={other}"
+	require.True(t, b.Store.(editor).Edit(t, s.base.Namespace, meta, "pin", pin))
+	_, err := s.tryAcquire()
+	require.ErrorAs(t, err, new(*lease.MismatchError))
+	_, err = s.tryRenew(g)
+	require.ErrorAs(t, err, new(*lease.MismatchError))
+	if o := s.center().Extras().Operator; o != nil {
+		rec, err := o.Record(t.Context(), s.base.Namespace)
+		require.NoError(t, err)
+		require.Equal(t, pin, rec.Pin.String())
+	}
 }
 
 // late returns a time that no member can have written.
