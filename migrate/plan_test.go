@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,11 +72,10 @@ func TestEveryKnownSource(t *testing.T) {
 				sample = append(sample, encode(t, s, at, 1+rand.Int64N(3), rand.Int64N(1<<s.Layout.SequenceBits)))
 			}
 			sample = append(sample, encode(t, s, now, 1, 1), encode(t, s, now, 2, 0), encode(t, s, now, 3, 1<<s.Layout.SequenceBits-1))
-			var greatest int64
 			for _, id := range sample {
 				seen[id] = true
-				greatest = max(greatest, id)
 			}
+			greatest := slices.Max(sample)
 			p, err := migrate.Make(s, sample, now)
 			require.NoError(t, err)
 			require.NoError(t, p.Layout.Validate())
@@ -140,28 +140,23 @@ func TestWorkersInUse(t *testing.T) {
 	t.Parallel()
 	yitter := named(t, "yitter")
 	sample := []int64{encode(t, yitter, now, 0, 5), encode(t, yitter, now, 1, 5)}
-	p, err := migrate.Make(yitter, sample, now)
-	require.NoError(t, err)
-	require.False(t, p.SideBySide)
-	require.Equal(t, "0-63", p.Workers)
-	require.Contains(t, p.String(), "stop the old processes first")
-	require.Contains(t, p.String(), "the worker ids in use are not stated")
-
-	for w := range int64(60) {
-		yitter.Workers = append(yitter.Workers, w)
+	for inUse, want := range map[int64][]string{
+		0:  {"0-63", "stop the old processes first", "the worker ids in use are not stated"},
+		60: {"60-63", "must keep to the stated worker ids"},
+		64: {"0-63", "all 64 worker ids are in use"},
+	} {
+		yitter.Workers = nil
+		for w := range inUse {
+			yitter.Workers = append(yitter.Workers, w)
+		}
+		p, err := migrate.Make(yitter, sample, now)
+		require.NoError(t, err)
+		require.Equal(t, inUse == 60, p.SideBySide)
+		require.Equal(t, want[0], p.Workers)
+		for _, says := range want[1:] {
+			require.Contains(t, p.String(), says)
+		}
 	}
-	p, err = migrate.Make(yitter, sample, now)
-	require.NoError(t, err)
-	require.True(t, p.SideBySide)
-	require.Equal(t, "60-63", p.Workers)
-	require.Contains(t, p.String(), "must keep to the stated worker ids")
-
-	yitter.Workers = append(yitter.Workers, 60, 61, 62, 63)
-	p, err = migrate.Make(yitter, sample, now)
-	require.NoError(t, err)
-	require.False(t, p.SideBySide)
-	require.Equal(t, "0-63", p.Workers)
-	require.Contains(t, p.String(), "all 64 worker ids are in use")
 }
 
 // Generators that borrow from the future have ids ahead of the clock.
@@ -299,18 +294,12 @@ func FuzzFollows(f *testing.F) {
 		first, e := next.Encode(snowflake.Parts{Time: now.Add(next.WithDefaults().TimeUnit - time.Millisecond)})
 		require.NoError(t, e)
 		require.Equal(t, first > last, err == nil, "%d %d", first, last)
-		var epoch int64
-		if err == nil {
-			return
-		}
-		for i := range err.Error() {
-			if n, _ := fmt.Sscanf(err.Error()[i:], "an epoch of %d or earlier", &epoch); n == 1 {
-				next.Epoch = epoch
-				require.NoError(t, migrate.Follows(next, old, now))
-				next.Epoch++
-				require.Error(t, migrate.Follows(next, old, now), "a later epoch would do")
-				return
-			}
+		if _, proposal, found := strings.Cut(fmt.Sprint(err), "an epoch of "); found {
+			_, e := fmt.Sscanf(proposal, "%d or earlier", &next.Epoch)
+			require.NoError(t, e)
+			require.NoError(t, migrate.Follows(next, old, now))
+			next.Epoch++
+			require.Error(t, migrate.Follows(next, old, now), "a later epoch would do")
 		}
 	})
 }
