@@ -18,10 +18,7 @@ import (
 func TestClaimChecksAllAgain(t *testing.T) {
 	t.Parallel()
 	fresh := func(t *testing.T) (clocked, *dbseq.Center, *counter) {
-		dsn := engines[0].dsn(t)
-		s := clockedOn(t, &store{db: engines[0].db(t, dsn), compared: true})
-		c, n := counted(t, engines[0], s.db, dsn)
-		s.host(c)
+		s, c, n := countedByAClock(t, engines[0], engines[0].dsn(t))
 		require.NoError(t, s.center(t).Extras().Init(t.Context(), request("orders", 1)))
 		return s, c, n
 	}
@@ -37,6 +34,15 @@ func TestClaimChecksAllAgain(t *testing.T) {
 		}, new(*lease.MismatchError)},
 		"a clock that steps ahead": {func(_ *testing.T, s clocked) { s.Sleep(time.Hour) }, new(*lease.ClockError)},
 		"a clock that steps back":  {func(_ *testing.T, s clocked) { s.Sleep(-time.Hour) }, new(*lease.ClockError)},
+		"another server":           {func(t *testing.T, s clocked) { s.Reincarnate(t) }, new(*lease.QuarantineError)},
+		"a quarantine": {func(t *testing.T, s clocked) {
+			rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = 9999999999999, reason = 'test'")
+		}, new(*lease.QuarantineError)},
+		"a wipe": {func(t *testing.T, s clocked) { s.Wipe(t) }, new(*lease.QuarantineError)},
+		"a loss, and all made anew by another": {func(t *testing.T, s clocked) {
+			rawExec(t, s.db, "DELETE FROM snowlease_slot")
+			requireQuarantine(t, s.center(t), request("orders", 1))
+		}, new(*lease.QuarantineError)},
 		"a loan": {func(t *testing.T, s clocked) {
 			acquire(t, s.center(t), request("orders", 1))
 		}, new(*lease.NoFreeWorkerError)},
@@ -94,14 +100,11 @@ func TestClaimAheadChecksAllAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dsn := engines[0].dsn(t)
-			s := clockedOn(t, &store{db: engines[0].db(t, dsn), compared: true})
-			c, n := counted(t, engines[0], s.db, dsn)
-			s.host(c)
+			s, c, n := countedByAClock(t, engines[0], engines[0].dsn(t))
 			req := request("orders", 1)
 			req.TTL, req.Ahead = 5*time.Minute, 9*time.Minute
 			require.NoError(t, c.Extras().Init(t.Context(), req))
-			now := number(t, s.db, "SELECT ms FROM host")
+			now := number(t, s.db, "SELECT ms FROM snowlease_host")
 			rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = ?", now+6*60_000)
 			n.before = once("UPDATE snowlease_slot", func() { test.between(t, s) })
 			g, err := c.Acquire(t.Context(), req)
@@ -137,7 +140,7 @@ func TestRepeatedWithoutItsMark(t *testing.T) {
 func TestReleaseChecksAllAgain(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
-		c, n := counted(t, e, db, dsn)
+		c, n := counted(t, e, dsn)
 		g := first(t, c, soon(request("orders", 1)))
 		var next lease.Grant
 		n.before = once("UPDATE snowlease_slot", func() {
@@ -227,10 +230,7 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 		for what, test := range c.tests {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				t.Parallel()
-				dsn := engines[0].dsn(t)
-				s := clockedOn(t, &store{db: engines[0].db(t, dsn), compared: true})
-				member, n := counted(t, engines[0], s.db, dsn)
-				s.host(member)
+				s, member, n := countedByAClock(t, engines[0], engines[0].dsn(t))
 				req := request("orders", 1)
 				req.TTL, req.Ahead = cmp.Or(c.ttl, 5*time.Minute), 9*time.Minute
 				g := first(t, member, req)
@@ -238,10 +238,11 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 				if c.lost > 0 {
 					quarantine(c.lost)(t, s, g)
 				}
-				n.before = once("UPDATE snowlease_slot", func() { test.between(t, s, g) })
+				update := 1
 				if c.lost > 0 {
-					n.before = second("UPDATE snowlease_slot", n.before)
+					update = 2
 				}
+				n.before = nth(update, "UPDATE snowlease_slot", func() { test.between(t, s, g) })
 				renewed, err := member.Renew(t.Context(), g)
 				n.before = nil
 				if test.want == &lease.ErrLost {

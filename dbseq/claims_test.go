@@ -17,62 +17,41 @@ import (
 // The rights that docs/engines.md lists suffice once an administrator has created the
 // tables, and none is superfluous.
 func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
-	t.Parallel()
 	text, err := os.ReadFile("../docs/engines.md")
 	require.NoError(t, err)
-	for _, e := range engines {
-		if e.speaks == "sqlite" {
-			continue // has no accounts
+	onAccounts(t, func(t *testing.T, a *account) {
+		_, block, found := strings.Cut(string(text), "<!-- docstest: "+string(a.e.dialect)+" -->\n```sql\n")
+		require.True(t, found)
+		block, _, _ = strings.Cut(block, "```")
+		grants := regexp.MustCompile(`(?m)^GRANT .*;$`).FindAllString(block, -1)
+		require.GreaterOrEqual(t, len(grants), 2)
+
+		first(t, center(t, a.db), request("orders", 4))
+		require.NoError(t, segments(t, a.db).Create(t.Context(), "orders", 7))
+		place := strings.NewReplacer(" shop.", " "+a.database+".", "'orders'", "'"+a.user+"'", " orders;", " "+a.user+";")
+		for _, grant := range grants {
+			a.admin(strings.TrimSuffix(place.Replace(grant), ";"))
 		}
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			_, block, found := strings.Cut(string(text), "<!-- docstest: "+string(e.dialect)+" -->\n```sql\n")
-			require.True(t, found)
-			block, _, _ = strings.Cut(block, "```")
-			grants := regexp.MustCompile(`(?m)^GRANT .*;$`).FindAllString(block, -1)
-			require.GreaterOrEqual(t, len(grants), 2)
+		db := a.e.db(t, a.right())
+		require.NoError(t, everyStatement(t, a.db, db))
+		require.Error(t, db.Exec("DELETE FROM snowlease_slot WHERE 1 = 0").Error)
+		require.Error(t, db.Exec("DELETE FROM snowlease_meta WHERE 1 = 0").Error)
+		require.Error(t, db.Exec("UPDATE snowlease_ticket SET ns = ns WHERE 1 = 0").Error)
 
-			dsn := e.dsn(t)
-			admin := e.db(t, dsn)
-			first(t, center(t, admin), request("orders", 4))
-			require.NoError(t, segments(t, admin).Create(t.Context(), "orders", 7))
-			name := admin.Migrator().CurrentDatabase()
-			user, limited := name+"_r", ""
-			if e.speaks == "mysql" {
-				user = name[10:] + "_r" // at most 32 characters
-				rawExec(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
-				t.Cleanup(func() { admin.Exec("DROP USER '" + user + "'@'%'") })
-				limited = user + ":pw@" + dsn[strings.LastIndex(dsn, "@")+1:]
-			} else {
-				rawExec(t, admin, "CREATE ROLE "+user+" LOGIN PASSWORD 'pw'")
-				t.Cleanup(func() { admin.Exec("DROP OWNED BY " + user); admin.Exec("DROP ROLE " + user) })
-				limited = dsn + " user=" + user + " password=pw"
-			}
-			place := strings.NewReplacer(" shop.", " "+name+".", "'orders'", "'"+user+"'", " orders;", " "+user+";")
-			for _, grant := range grants {
-				rawExec(t, admin, strings.TrimSuffix(place.Replace(grant), ";"))
-			}
-			db := e.db(t, limited)
-			require.NoError(t, everyStatement(t, admin, db))
-			require.Error(t, db.Exec("DELETE FROM snowlease_slot WHERE 1 = 0").Error)
-			require.Error(t, db.Exec("DELETE FROM snowlease_meta WHERE 1 = 0").Error)
-			require.Error(t, db.Exec("UPDATE snowlease_ticket SET ns = ns WHERE 1 = 0").Error)
-
-			// Each of them is needed.
-			for _, grant := range grants {
-				m := regexp.MustCompile(`^GRANT (.*) ON (.*) TO (.*);$`).FindStringSubmatch(regexp.MustCompile(` +`).ReplaceAllString(place.Replace(grant), " "))
-				for _, verb := range strings.Split(m[1], ", ") {
-					for _, table := range strings.Split(m[2], ", ") {
-						what := verb + " ON " + table
-						rawExec(t, admin, "REVOKE "+what+" FROM "+m[3])
-						require.Error(t, everyStatement(t, admin, db), what)
-						rawExec(t, admin, "GRANT "+what+" TO "+m[3])
-					}
+		// Each of them is needed.
+		for _, grant := range grants {
+			m := regexp.MustCompile(`^GRANT (.*) ON (.*) TO (.*);$`).FindStringSubmatch(regexp.MustCompile(` +`).ReplaceAllString(place.Replace(grant), " "))
+			for _, verb := range strings.Split(m[1], ", ") {
+				for _, table := range strings.Split(m[2], ", ") {
+					what := verb + " ON " + table
+					a.admin("REVOKE " + what + " FROM " + m[3])
+					require.Error(t, everyStatement(t, a.db, db), what)
+					a.admin("GRANT " + what + " TO " + m[3])
 				}
 			}
-			require.NoError(t, everyStatement(t, admin, db))
-		})
-	}
+		}
+		require.NoError(t, everyStatement(t, a.db, db))
+	})
 }
 
 // everyStatement runs everything that an application and an operator do on empty tables.

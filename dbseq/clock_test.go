@@ -5,55 +5,56 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
-// A clocked store is a SQLite database whose clock only Sleep moves, and which can pose
-// as another server.
+// A clocked store is one whose clock only Sleep moves, and which can pose as another server.
 type clocked struct{ *store }
 
-func newClocked(t testing.TB) clocked {
+func newClocked(t testing.TB, db *gorm.DB) clocked {
 	t.Helper()
-	return clockedOn(t, newStore(t, engines[0]))
+	s := newStore(db)
+	s.host(t, time.Now().UnixMilli())
+	return clocked{s}
 }
 
-func clockedOn(t testing.TB, s *store) clocked {
-	t.Helper()
-	rawExec(t, s.db, "CREATE TABLE host (ms BIGINT NOT NULL, number INTEGER NOT NULL)")
-	rawExec(t, s.db, "INSERT INTO host VALUES (?, 1)", time.Now().UnixMilli())
-	return clocked{s}
+// byAClock makes clocked stores on SQLite.
+func byAClock(t testing.TB) leasetest.Store {
+	return newClocked(t, engines[0].db(t, engines[0].dsn(t)))
 }
 
 func (s clocked) Center(t testing.TB) lease.Center { return s.center(t) }
 
-func (s clocked) center(t testing.TB) *dbseq.Center {
-	c := center(t, s.db)
-	s.host(c)
+func (s clocked) center(t testing.TB) *dbseq.Center { return s.on(center(t, s.db)) }
+
+// on makes a center read clock and incarnation from the store.
+func (s clocked) on(c *dbseq.Center) *dbseq.Center {
+	c.ReadFrom("(SELECT ms FROM snowlease_host)", "(SELECT CONCAT('host ', number) FROM snowlease_host)")
 	return c
 }
 
-// host makes a center read clock and incarnation from the store.
-func (s clocked) host(c *dbseq.Center) {
-	c.ReadFrom("(SELECT ms FROM host)", "(SELECT CONCAT('host ', number) FROM host)")
+// countedByAClock is counted for a center of a clocked store.
+func countedByAClock(t testing.TB, e engine, dsn string) (clocked, *dbseq.Center, *counter) {
+	t.Helper()
+	s := newClocked(t, e.db(t, dsn))
+	c, n := counted(t, e, dsn)
+	return s, s.on(c), n
 }
 
-func (s clocked) Reincarnate(t testing.TB) { rawExec(t, s.db, "UPDATE host SET number = number + 1") }
+func (s clocked) Reincarnate(t testing.TB) {
+	s.exec(t, "UPDATE snowlease_host SET number = number + 1")
+}
 
-func (s clocked) Flip(t testing.TB) { rawExec(t, s.db, "UPDATE host SET number = number - 1") }
+func (s clocked) Flip(t testing.TB) { s.exec(t, "UPDATE snowlease_host SET number = number - 1") }
 
 func (s clocked) Traits() leasetest.Traits {
 	traits := s.store.Traits()
 	traits.StandsStill = true
 	return traits
-}
-
-func (s clocked) Sleep(d time.Duration) {
-	if err := s.db.Exec("UPDATE host SET ms = ms + ?", d.Milliseconds()).Error; err != nil {
-		panic(err)
-	}
 }
 
 // TestClockOfAStatement: the clock is one value within a statement, however often that reads

@@ -5,7 +5,10 @@ package dbseq_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
@@ -14,18 +17,23 @@ import (
 // TestContractByAClock runs the contract on a clock that only Sleep moves.
 func TestContractByAClock(t *testing.T) {
 	t.Parallel()
-	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newClocked(t) })
+	leasetest.Run(t, byAClock)
 }
 
 // TestContractNever runs on one engine, because the statements differ little.
 func TestContractNever(t *testing.T) {
 	t.Parallel()
-	leasetest.Run(t, func(t testing.TB) leasetest.Store {
-		return newStore(t, engines[1], dbseq.WithQuarantine(lease.QuarantineNever))
-	})
+	leasetest.Run(t, stores(t, engines[1], dbseq.WithQuarantine(lease.QuarantineNever)))
 }
 
-// TestContractOddSessions runs the contract under unusual session settings.
+// contracts runs the contracts of leases and of numbers.
+func contracts(t *testing.T, e engine) {
+	t.Helper()
+	require.NoError(t, segmentcheck.Run(t.Context(), segments(t, e.db(t, e.dsn(t)), dbseq.WithTablePrefix("x_")), "", nil))
+	leasetest.Run(t, stores(t, e))
+}
+
+// TestContractOddSessions runs the contracts under unusual session settings.
 func TestContractOddSessions(t *testing.T) {
 	with := func(e engine, settings func(t testing.TB) string) engine {
 		dsn := e.dsn
@@ -37,7 +45,7 @@ func TestContractOddSessions(t *testing.T) {
 	}
 	for name, e := range map[string]engine{
 		"mysql serializable, ansi, +09:00, increment 2": with(engines[1], func(t testing.TB) string {
-			return isolation(t, "SERIALIZABLE") + "&sql_mode='ANSI,TRADITIONAL'&time_zone='%2B09:00'&auto_increment_increment=2"
+			return isolation(t, "SERIALIZABLE") + "&sql_mode='ANSI,TRADITIONAL,NO_UNSIGNED_SUBTRACTION'&time_zone='%2B09:00'&auto_increment_increment=2"
 		}),
 		"mysql read committed, prepared, found rows": with(engines[1], func(t testing.TB) string {
 			return isolation(t, "READ-COMMITTED") + "&interpolateParams=false&clientFoundRows=true"
@@ -51,7 +59,7 @@ func TestContractOddSessions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
+			contracts(t, e)
 		})
 	}
 	t.Run("mysql simultaneous assignment", func(t *testing.T) {
@@ -62,6 +70,6 @@ func TestContractOddSessions(t *testing.T) {
 			return
 		}
 		e := with(engines[1], func(testing.TB) string { return "&sql_mode='SIMULTANEOUS_ASSIGNMENT'" })
-		leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
+		contracts(t, e)
 	})
 }

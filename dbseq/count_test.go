@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
@@ -22,7 +21,7 @@ import (
 func TestStatementsPerVerb(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
-		c, counter := counted(t, e, db, dsn)
+		c, counter := counted(t, e, dsn)
 		first(t, c, soon(request("orders", 2)))
 
 		var g lease.Grant
@@ -72,20 +71,25 @@ func TestStatementsPerVerb(t *testing.T) {
 }
 
 // counted returns a center whose statements are counted.
-func counted(t testing.TB, e engine, db *gorm.DB, dsn string) (*dbseq.Center, *counter) {
+func counted(t testing.TB, e engine, dsn string) (*dbseq.Center, *counter) {
 	t.Helper()
-	app, err := db.DB()
+	pool, n := countedPool(t, e, dsn)
+	c, err := dbseq.New(pool, e.dialect)
 	require.NoError(t, err)
-	n := &counter{driver: app.Driver(), dsn: dsn}
+	c.Autocommit() // the functions of the counter expect no transaction
+	return c, n
+}
+
+// countedPool opens a pool whose statements are counted.
+func countedPool(t testing.TB, e engine, dsn string) (*sql.DB, *counter) {
+	t.Helper()
+	n := &counter{driver: e.pool(t, dsn).Driver(), dsn: dsn}
 	if e.speaks == "mysql" {
 		n.dsn += "&interpolateParams=true"
 	}
 	pool := sql.OpenDB(n)
 	t.Cleanup(func() { _ = pool.Close() })
-	c, err := dbseq.New(pool, e.dialect)
-	require.NoError(t, err)
-	c.Autocommit() // the functions of the counter expect no transaction
-	return c, n
+	return pool, n
 }
 
 // A counter is a connector that counts the statements of its connections.

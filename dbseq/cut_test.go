@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -36,30 +37,35 @@ func (idle) Close() error { return nil }
 // TestPoolAfterACutWithWaiters: database/sql opens a connection for a caller that waits without a
 // deadline. Such openings do not keep the pool when the server is back.
 func TestPoolAfterACutWithWaiters(t *testing.T) {
-	t.Parallel()
-	d := new(cuttable)
-	d.cut.Store(true)
-	c, err := newConnector(d, dialects[Postgres], "host=db dbname=app")
-	require.NoError(t, err)
-	pool := sql.OpenDB(c)
-	pool.SetMaxOpenConns(2) // as connect does
-	var calls sync.WaitGroup
-	call := func(within time.Duration) (giveUp context.CancelFunc) {
-		ctx, cancel := context.WithTimeout(t.Context(), within)
-		calls.Go(func() {
-			defer cancel()
-			assert.Error(t, pool.PingContext(ctx))
-		})
-		return cancel
-	}
-	metrics, console := call(30*time.Second), call(30*time.Second) // each holds a place
-	require.Eventually(t, func() bool { return pool.Stats().OpenConnections == 2 }, 30*time.Second, time.Millisecond)
-	call(4 * time.Second) // a keeper: waits for a place
-	require.Eventually(t, func() bool { return pool.Stats().WaitCount == 1 }, 4*time.Second, time.Millisecond)
-	metrics()
-	console()
-	calls.Wait()
-	d.cut.Store(false) // what was begun before goes on
-	require.Eventually(t, func() bool { return pool.PingContext(t.Context()) == nil }, 30*time.Second, time.Millisecond)
-	require.NoError(t, pool.Close())
+	synctest.Test(t, func(t *testing.T) {
+		d := new(cuttable)
+		d.cut.Store(true)
+		c, err := newConnector(d, dialects[Postgres], "host=db dbname=app")
+		require.NoError(t, err)
+		pool := sql.OpenDB(c)
+		defer pool.Close()
+		pool.SetMaxOpenConns(2) // as connect does
+		var calls sync.WaitGroup
+		call := func(within time.Duration) (giveUp context.CancelFunc) {
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			calls.Go(func() {
+				defer cancel()
+				assert.Error(t, pool.PingContext(ctx))
+			})
+			synctest.Wait()
+			return cancel
+		}
+		metrics, console := call(time.Minute), call(time.Minute) // each holds a place
+		call(4 * time.Second)                                    // a keeper
+		require.EqualValues(t, 1, pool.Stats().WaitCount)
+		metrics()
+		console()
+		calls.Wait()
+		d.cut.Store(false) // what was begun before goes on
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for pool.PingContext(ctx) != nil { // such an opening fails for a later caller too
+			require.NoError(t, ctx.Err())
+		}
+	})
 }

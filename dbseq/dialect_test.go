@@ -62,24 +62,3 @@ func TestDialects(t *testing.T) {
 		})
 	}
 }
-
-// BenchmarkOpen shows what the statements cost an Open, and the first calls: a process uses about
-// fifteen of them.
-func BenchmarkOpen(b *testing.B) {
-	for name, d := range dialects {
-		b.Run(string(name), func(b *testing.B) {
-			for b.Loop() {
-				c := &conn{}
-				if err := c.speak(name); err != nil {
-					b.Fatal(err)
-				}
-				c.use(d.clock, "'x'")
-				for _, used := range []string{
-					"home", "table", "clock", "incarnation", "look", "ticket", "free", "lend", "forget", "renew", "release", "lost", "open", "fill", "create slot",
-				} {
-					c.named(used)
-				}
-			}
-		})
-	}
-}

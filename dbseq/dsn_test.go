@@ -2,9 +2,11 @@ package dbseq
 
 import (
 	"database/sql/driver"
+	"strings"
 	"testing"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 )
@@ -50,15 +52,12 @@ func TestMySQLDSN(t *testing.T) {
 	} {
 		require.Equal(t, want, mysqlDSN(dsn), dsn)
 	}
-	_, err := mysqldriver.ParseDSN(mysqlDSN("u:p@tcp(h:1)/app?charset=gbk&loc=Asia%2FTokyo"))
-	require.NoError(t, err)
 }
 
 type otherDriver struct{ driver.Driver }
 
 func TestPostgresDSN(t *testing.T) {
 	t.Parallel()
-	pgx := stdlib.GetDefaultDriver()
 	const set = "host=h default_query_exec_mode=simple_protocol"
 	for dsn, want := range map[string]string{
 		set:                    set,
@@ -67,7 +66,7 @@ func TestPostgresDSN(t *testing.T) {
 		"postgres://h/app":     "postgres://h/app?default_query_exec_mode=exec",
 		"postgresql://h/a?x=1": "postgresql://h/a?x=1&default_query_exec_mode=exec",
 	} {
-		require.Equal(t, want, postgresDSN(dsn, pgx), dsn)
+		require.Equal(t, want, postgresDSN(dsn, stdlib.GetDefaultDriver()), dsn)
 		require.Equal(t, dsn, postgresDSN(dsn, otherDriver{}), "only pgx knows the setting")
 	}
 }
@@ -82,4 +81,43 @@ func TestInMemory(t *testing.T) {
 		require.Equal(t, want, sqlite.inMemory(dsn), dsn)
 	}
 	require.Nil(t, mysql.inMemory, "whatever the DSN")
+}
+
+// FuzzDSN: an extended DSN leads to the same database as the same user, and the name
+// shows no password that the driver reads in it.
+func FuzzDSN(f *testing.F) {
+	for _, dsn := range []string{
+		"app:secret@tcp(127.0.0.1:3306)/app?parseTime=true", "u:p?a/b@tcp(h:1)/app?autocommit=0", "u@/app?interpolateParams=false&timeout=2s",
+		"u:p@tcp(h:1)/app?charset=gbk&loc=Asia%2FTokyo", "/", "u:p@unix(/s)/a?x", "u:p@tcp(h)/a?interpolateParams=true&",
+		"postgres://app:secret@db:5432/app?sslmode=disable", "postgresql://h/a", "postgres://h/a#b", "host=db user=app password=secret dbname=app port=6432",
+		"host=db password='a b' dbname=app", "host=db password = x", "password=\thost=x", "host=db password=", "",
+	} {
+		f.Add(dsn)
+	}
+	driver := stdlib.GetDefaultDriver()
+	f.Fuzz(func(t *testing.T, dsn string) {
+		if before, err := mysqldriver.ParseDSN(dsn); err == nil && dsn != "" {
+			after, err := mysqldriver.ParseDSN(mysqlDSN(dsn))
+			require.NoError(t, err, mysqlDSN(dsn))
+			require.Equal(t, [5]string{before.Net, before.Addr, before.User, before.Passwd, before.DBName},
+				[5]string{after.Net, after.Addr, after.User, after.Passwd, after.DBName})
+			require.Equal(t, "1", after.Params["autocommit"])
+		}
+		if strings.Contains(dsn, "file") || strings.Contains(dsn, "cert") || strings.Contains(dsn, "key") || strings.Contains(dsn, "service") ||
+			strings.HasSuffix(dsn, `\`) {
+			return // pgx opens the files that settings name, and panics at a trailing backslash
+		}
+		if before, err := pgx.ParseConfig(dsn); err == nil {
+			after, err := pgx.ParseConfig(postgresDSN(dsn, driver))
+			require.NoError(t, err, postgresDSN(dsn, driver))
+			require.Equal(t, [4]any{before.Host, before.Port, before.User, before.Password}, [4]any{after.Host, after.Port, after.User, after.Password})
+			if !strings.Contains(dsn, "#") && !strings.Contains(dsn, "default_query_exec_mode") {
+				require.Equal(t, before.Database, after.Database)
+				require.Equal(t, pgx.QueryExecModeExec, after.DefaultQueryExecMode)
+			}
+			if p := before.Password; len(p) >= 6 && !strings.Contains(before.Host+before.Database, p) {
+				require.NotContains(t, postgres.nameOf(dsn), p)
+			}
+		}
+	})
 }

@@ -6,23 +6,24 @@ import (
 	"strings"
 )
 
-// ReadFrom makes c read the clock and the incarnation from SQL expressions instead of
-// the server's.
+// ReadFrom makes c read the clock and, unless it is empty, the incarnation from SQL expressions
+// instead of the server's. {clock} is the server's.
 func (c *Center) ReadFrom(now, incarnation string) {
+	d := *c.dialect
+	d.clock = strings.ReplaceAll(now, "{clock}", d.clock)
+	c.dialect = &d
+	if incarnation == "" {
+		return
+	}
+	d.variant = nil
 	if err := c.settle(context.Background()); err != nil {
 		panic(err)
 	}
-	c.use(now, incarnation)
+	c.use(d.clock, incarnation)
 }
 
 // Autocommit makes c rely on its pool to commit each statement, as on that of Open.
 func (c *conn) Autocommit() { c.own = true }
-
-// Ask runs a statement without parameters.
-func (c *Center) Ask(ctx context.Context, name string) error {
-	_, err := all(ctx, c.conn, name, nil, column[any])
-	return err
-}
 
 // Dialect returns the dialect that c speaks.
 func (c *Center) Dialect() Dialect { return c.dialect.name }

@@ -4,7 +4,6 @@ package dbseq_test
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"strings"
@@ -23,7 +22,7 @@ func ready(t *testing.T) (*gorm.DB, *dbseq.Center, *counter, lease.Grant) {
 	t.Helper()
 	dsn := engines[0].dsn(t)
 	db := engines[0].db(t, dsn)
-	c, n := counted(t, engines[0], db, dsn)
+	c, n := counted(t, engines[0], dsn)
 	return db, c, n, first(t, c, request("orders", 2))
 }
 
@@ -64,22 +63,17 @@ func TestAnswerThatBreaksOff(t *testing.T) {
 func TestTransactionThatFails(t *testing.T) {
 	t.Parallel()
 	db, c, n, _ := ready(t)
-	req := request("bills", 2)
+	req, yes, no := request("bills", 2), true, false
 	for name, begin := range map[string]func(driver.Tx) (driver.Tx, error){
 		"at its begin": func(tx driver.Tx) (driver.Tx, error) { return nil, errors.Join(errReply, tx.Rollback()) },
-		"at its end":   func(tx driver.Tx) (driver.Tx, error) { return failingTx{tx, false}, nil },
+		"at its end":   func(tx driver.Tx) (driver.Tx, error) { return failingTx{tx, &yes}, nil },
 	} {
 		n.begin = begin
 		require.ErrorIs(t, c.Extras().Init(t.Context(), req), errReply, name)
 		require.Zero(t, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'bills'"), name)
 	}
-	n.begin = func(tx driver.Tx) (driver.Tx, error) { return failingTx{tx, true}, nil }
-	n.before = func(_ int64, query string) error {
-		if strings.HasPrefix(query, "INSERT INTO snowlease_slot") {
-			return errReply
-		}
-		return nil
-	}
+	n.begin = func(tx driver.Tx) (driver.Tx, error) { return failingTx{tx, &no}, nil }
+	n.before = failing("INTO snowlease_slot", errReply)
 	err := c.Extras().Init(t.Context(), req)
 	require.ErrorIs(t, err, errReply)
 	require.ErrorContains(t, err, "rolled back", "both are told")
@@ -95,11 +89,7 @@ func TestLentByACommitThatFails(t *testing.T) {
 	e := engines[1]
 	dsn := e.dsn(t)
 	db := e.db(t, dsn)
-	app, err := db.DB()
-	require.NoError(t, err)
-	n := &counter{driver: app.Driver(), dsn: dsn + "&interpolateParams=true"}
-	pool := sql.OpenDB(n)
-	t.Cleanup(func() { require.NoError(t, pool.Close()) })
+	pool, n := countedPool(t, e, dsn)
 	c, err := dbseq.New(pool, e.dialect)
 	require.NoError(t, err)
 	first(t, c, request("orders", 2))
@@ -109,7 +99,7 @@ func TestLentByACommitThatFails(t *testing.T) {
 		lending = strings.HasPrefix(query, "UPDATE snowlease_slot")
 		return nil
 	}
-	n.begin = func(tx driver.Tx) (driver.Tx, error) { return uncommitted{tx, &lending}, nil }
+	n.begin = func(tx driver.Tx) (driver.Tx, error) { return failingTx{tx, &lending}, nil }
 	g, err := c.Acquire(t.Context(), request("orders", 2))
 	require.ErrorIs(t, err, errReply)
 	require.Zero(t, g)
@@ -117,30 +107,17 @@ func TestLentByACommitThatFails(t *testing.T) {
 	require.EqualValues(t, 1, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE owner <> ''"))
 }
 
-// An uncommitted transaction fails to commit if so.
-type uncommitted struct {
-	driver.Tx
-	so *bool
-}
-
-func (tx uncommitted) Commit() error {
-	if *tx.so {
-		return errors.Join(errReply, tx.Rollback())
-	}
-	return tx.Tx.Commit()
-}
-
-// A failingTx fails on Commit or Rollback.
+// A failingTx fails on Commit if commit is set, and else on Rollback.
 type failingTx struct {
 	driver.Tx
-	rollback bool // not the commit
+	commit *bool
 }
 
 func (tx failingTx) Commit() error {
-	if tx.rollback {
-		return tx.Tx.Commit()
+	if *tx.commit {
+		return errors.Join(errReply, tx.Tx.Rollback())
 	}
-	return errors.Join(errReply, tx.Tx.Rollback())
+	return tx.Tx.Commit()
 }
 
 func (tx failingTx) Rollback() error {
@@ -192,7 +169,7 @@ func TestContextThatEndsInBetween(t *testing.T) {
 func TestPreparingIsWaitedForWithinTheContext(t *testing.T) {
 	t.Parallel()
 	e, dsn := engines[0], engines[0].dsn(t)
-	c, n := counted(t, e, e.db(t, dsn), dsn)
+	c, n := counted(t, e, dsn)
 	hangs, goOn := make(chan struct{}), make(chan struct{})
 	n.before = func(i int64, _ string) error {
 		if i == 1 {
@@ -212,17 +189,6 @@ func TestPreparingIsWaitedForWithinTheContext(t *testing.T) {
 	require.NoError(t, <-prepared)
 }
 
-func TestInitByAClockThatIsFarOff(t *testing.T) {
-	t.Parallel()
-	_, c, _, _ := ready(t)
-	req := request("bills", 2)
-	req.Local = time.Now().Add(time.Hour).UnixMilli()
-	require.ErrorAs(t, c.Extras().Init(t.Context(), req), new(*lease.ClockError))
-	slots, err := c.Extras().Lister.Slots(t.Context(), "bills")
-	require.NoError(t, err)
-	require.Empty(t, slots)
-}
-
 // TestServerIsAskedAnew: another server may be of another kind, so it is identified
 // again.
 func TestServerIsAskedAnew(t *testing.T) {
@@ -230,35 +196,20 @@ func TestServerIsAskedAnew(t *testing.T) {
 	e := engines[1]
 	dsn := e.dsn(t)
 	db := e.db(t, dsn)
-	c, n := counted(t, e, db, dsn)
-	n.before = func(_ int64, query string) error {
-		if strings.HasPrefix(query, "SHOW VARIABLES") {
-			return errReply
-		}
-		return nil
-	}
-	_, err := c.Extras().Lister.Slots(t.Context(), "orders")
-	require.ErrorIs(t, err, errReply)
-	_, err = c.Acquire(t.Context(), request("orders", 2))
-	require.ErrorIs(t, err, errReply)
-	n.before, n.rows = nil, func(query string, r driver.Rows) driver.Rows {
+	c, n := counted(t, e, dsn)
+	n.rows = func(query string, r driver.Rows) driver.Rows {
 		if strings.HasPrefix(query, "SHOW VARIABLES") {
 			return &broken{r, 1}
 		}
 		return r
 	}
-	_, err = c.Acquire(t.Context(), request("orders", 2))
+	_, err := c.Acquire(t.Context(), request("orders", 2))
 	require.ErrorIs(t, err, errReply)
 	n.rows = nil
 	g := first(t, c, request("orders", 2))
 
 	rawExec(t, db, "UPDATE snowlease_meta SET incarnation = 'x' WHERE ns = 'orders'")
-	n.before = func(_ int64, query string) error {
-		if strings.HasPrefix(query, "SHOW VARIABLES") {
-			return errReply
-		}
-		return nil
-	}
+	n.before = failing("SHOW VARIABLES", errReply)
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorIs(t, err, errReply)
 	n.before = nil
@@ -277,7 +228,7 @@ func TestFaultsWhileItIsPrepared(t *testing.T) {
 	fresh := func() (*gorm.DB, *dbseq.Center, *counter) {
 		dsn := engines[0].dsn(t)
 		db := engines[0].db(t, dsn)
-		c, n := counted(t, engines[0], db, dsn)
+		c, n := counted(t, engines[0], dsn)
 		return db, c, n
 	}
 	t.Run("a clock that is far off", func(t *testing.T) {
@@ -287,13 +238,6 @@ func TestFaultsWhileItIsPrepared(t *testing.T) {
 		_, err := c.Acquire(t.Context(), req)
 		require.ErrorAs(t, err, new(*lease.ClockError))
 		require.False(t, db.Migrator().HasTable("snowlease_slot"), "before anything is written")
-	})
-	t.Run("a server that has no incarnation", func(t *testing.T) {
-		_, c, _ := fresh()
-		c.ReadFrom("1", "NULL")
-		_, err := c.Acquire(t.Context(), request("orders", 2))
-		require.ErrorIs(t, err, lease.ErrSetup)
-		require.ErrorContains(t, err, "it is empty")
 	})
 	t.Run("a context that ends while another creates the tables", func(t *testing.T) {
 		_, c, n := fresh()
@@ -310,12 +254,7 @@ func TestFaultsWhileItIsPrepared(t *testing.T) {
 	})
 	t.Run("a statement that fails though its tables are there", func(t *testing.T) {
 		_, c, n, g := ready(t)
-		n.before = func(_ int64, query string) error {
-			if strings.HasPrefix(query, "UPDATE snowlease_slot") {
-				return logic{}
-			}
-			return nil
-		}
+		n.before = failing("UPDATE snowlease_slot", logic{})
 		got, err := c.Renew(t.Context(), g)
 		require.ErrorIs(t, err, logic{})
 		require.Zero(t, got)

@@ -79,18 +79,7 @@ func TestConnector(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Connect(t.Context())
 	require.NoError(t, err, "nothing to set up")
-
-	closed := 0
-	require.NoError(t, connector{Connector: closing{closed: &closed}}.Close())
-	require.Equal(t, 1, closed)
 }
-
-type closing struct {
-	driver.Connector
-	closed *int
-}
-
-func (c closing) Close() error { *c.closed++; return nil }
 
 // TestFaultsThatPass: a start waits for a server that is starting, that has too many
 // connections, or that a failover has made read-only.

@@ -5,8 +5,6 @@ package dbseq_test
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/internal/generator"
-	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -28,35 +25,25 @@ import (
 // ever share a millisecond of a worker id, neither in their grants nor in their ids.
 func TestLossToGrant(t *testing.T) {
 	t.Parallel()
-	do := func(t *testing.T, db *gorm.DB, statements ...string) {
-		t.Helper()
-		for _, statement := range statements { // members lock and create what is dropped
-			require.Eventually(t, func() bool { return db.Exec(statement).Error == nil }, 20*time.Second, 5*time.Millisecond, statement)
-		}
-	}
-	wipe := func(t *testing.T, db *gorm.DB) {
-		do(t, db, "DELETE FROM snowlease_slot", "DELETE FROM snowlease_ticket", "DELETE FROM snowlease_meta")
-	}
-	// more loses again, if necessary twice within a second.
-	more := func(losses ...func(*testing.T, *gorm.DB)) func(*testing.T, *gorm.DB) {
+	losing := func(losses ...[]string) func(*testing.T, *gorm.DB) {
 		return func(t *testing.T, db *gorm.DB) {
-			for i, lose := range losses {
+			for i, statements := range losses {
 				if i > 0 {
-					time.Sleep(300 * time.Millisecond)
+					time.Sleep(300 * time.Millisecond) // twice within a second
 				}
-				lose(t, db)
+				for _, statement := range statements { // members lock and create what is dropped
+					require.Eventually(t, func() bool { return db.Exec(statement).Error == nil }, 20*time.Second, 5*time.Millisecond, statement)
+				}
 			}
 		}
 	}
-	some := func(t *testing.T, db *gorm.DB) { do(t, db, "DELETE FROM snowlease_slot WHERE slot < 2") }
-	meta := func(t *testing.T, db *gorm.DB) { do(t, db, "DELETE FROM snowlease_meta") }
-	drop := func(t *testing.T, db *gorm.DB) {
-		do(t, db, "DROP TABLE IF EXISTS snowlease_slot", "DROP TABLE IF EXISTS snowlease_ticket", "DROP TABLE IF EXISTS snowlease_meta")
-	}
+	wipe := []string{"DELETE FROM snowlease_slot", "DELETE FROM snowlease_ticket", "DELETE FROM snowlease_meta"}
+	drop := []string{"DROP TABLE IF EXISTS snowlease_slot", "DROP TABLE IF EXISTS snowlease_ticket", "DROP TABLE IF EXISTS snowlease_meta"}
+	some := []string{"DELETE FROM snowlease_slot WHERE slot < 2"}
 	for _, e := range engines {
 		for name, lose := range map[string]func(*testing.T, *gorm.DB){
-			"first start": nil, "all rows": wipe, "some slots": some, "tables dropped": drop,
-			"two losses": more(some, wipe), "three losses": more(wipe, drop, meta),
+			"first start": nil, "all rows": losing(wipe), "some slots": losing(some), "tables dropped": losing(drop),
+			"two losses": losing(some, wipe), "three losses": losing(wipe, drop, wipe[2:]),
 		} {
 			t.Run(e.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -81,16 +68,14 @@ func TestLossToGrant(t *testing.T) {
 // starts two more processes. There are four worker ids.
 func lossToGrant(t *testing.T, e engine, dsn string, lose func(*testing.T, *gorm.DB)) {
 	t.Helper()
-	f := &fleet{t: t, e: e, db: e.db(t, dsn), grants: map[grant]lease.Grant{}, lent: map[int64]*member{}}
+	f := &fleet{t: t, db: e.db(t, dsn), grants: map[lease.Grant]int64{}, lent: map[int64]*member{}}
 	if lose != nil {
-		req := f.request()
-		req.Owner = lease.NewOwner()
+		req, err := config.Request()
+		require.NoError(t, err)
 		require.NoError(t, center(t, f.db).Extras().Init(t.Context(), req))
 		for range 2 {
 			require.NoError(t, f.member().start())
 		}
-	}
-	if lose != nil {
 		lose(t, f.db)
 	}
 	at := time.Now()
@@ -110,7 +95,7 @@ func lossToGrant(t *testing.T, e engine, dsn string, lose func(*testing.T, *gorm
 	require.Eventually(t, func() bool {
 		quarantine := number(t, f.db, "SELECT quarantine_ms FROM snowlease_meta WHERE ns = 'orders'")
 		for _, m := range f.members {
-			if s := m.keeper.Status(); s.State != keeper.Holding || s.Grant.Floor < quarantine {
+			if s := m.worker.Status(); s.State != snowlease.StateReady || s.Floor.UnixMilli() < quarantine {
 				return false
 			}
 		}
@@ -119,55 +104,45 @@ func lossToGrant(t *testing.T, e engine, dsn string, lose func(*testing.T, *gorm
 	f.stop()
 }
 
-var layout = snowflake.Layout{}.WithDefaults()
-
 // A fleet is a set of processes that draw ids.
 type fleet struct {
 	t  *testing.T
-	e  engine
 	db *gorm.DB
 
 	members []*member
 	drawing sync.WaitGroup
 
 	mu     sync.Mutex
-	grants map[grant]lease.Grant // as they were last extended
+	grants map[lease.Grant]int64 // their ceilings, by what no renewal changes
 	lent   map[int64]*member     // by tick and worker id
 }
 
-// A member is a process. It stands between its keeper and the center.
+// A member is a process. It stands between its worker and the center.
 type member struct {
 	lease.Center
-	fleet     *fleet
-	keeper    *keeper.Keeper
-	generator *generator.Generator
-	refused   atomic.Pointer[lease.QuarantineError] // the refusal at its start
-	quit      chan struct{}
+	fleet   *fleet
+	worker  *snowlease.Worker
+	refused atomic.Pointer[lease.QuarantineError] // the refusal at its start
+	quit    chan struct{}
 }
 
-func (f *fleet) request() lease.Request {
-	req := keeper.NewRequest("orders", layout)
-	req.Pool, req.Last = 4, 3
-	return req
-}
+// config is that of all members. They renew several times a second, so that tests do not wait.
+var config = snowlease.Config{Namespace: "orders", Layout: snowflake.Layout{WorkerBits: 2}.WithDefaults(), Schedule: often{}, Wait: 30 * time.Second}
+
+type often struct{}
+
+func (often) Next(t time.Time) time.Time { return t.Add(200 * time.Millisecond) }
 
 func (f *fleet) member() *member {
 	f.t.Helper()
-	g, err := generator.New(layout)
-	require.NoError(f.t, err)
-	m := &member{Center: center(f.t, f.db), fleet: f, generator: g, quit: make(chan struct{})}
-	m.keeper, err = keeper.New(keeper.Config{Center: m, Generator: g, Request: f.request(), Schedule: often{}, Wait: 30 * time.Second})
+	m := &member{Center: center(f.t, f.db), fleet: f, quit: make(chan struct{})}
+	var err error
+	m.worker, err = snowlease.New(m, config)
 	require.NoError(f.t, err)
 	f.members = append(f.members, m)
 	return m
 }
 
-// often renews several times a second, so that tests do not wait.
-type often struct{}
-
-func (often) Next(t time.Time) time.Time { return t.Add(200 * time.Millisecond) }
-
-// Acquire is called by the keeper.
 func (m *member) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	g, err := m.Center.Acquire(ctx, req)
 	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
@@ -176,29 +151,24 @@ func (m *member) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	return m.fleet.got(g, err)
 }
 
-// Renew is called by the keeper.
 func (m *member) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 	return m.fleet.got(m.Center.Renew(ctx, g))
 }
 
+// got notes a grant as it was last extended.
 func (f *fleet) got(g lease.Grant, err error) (lease.Grant, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err == nil {
-		f.grants[grant{g.Owner, g.Token, g.Floor}] = g
+		key := lease.Grant{Worker: g.Worker, Token: g.Token, Floor: g.Floor}
+		f.grants[key] = max(f.grants[key], g.Ceiling)
 	}
 	return g, err
 }
 
-// A grant identifies a lease.Grant across its extensions.
-type grant struct {
-	owner        [16]byte
-	token, floor int64
-}
-
 // start borrows a worker id and begins to draw ids.
 func (m *member) start() error {
-	if err := m.keeper.Start(m.fleet.t.Context()); err != nil {
+	if err := m.worker.Start(m.fleet.t.Context()); err != nil {
 		return err
 	}
 	m.fleet.drawing.Go(m.draw)
@@ -208,18 +178,15 @@ func (m *member) start() error {
 // draw draws ids until the end. None may fail, and no two members may share a tick of a
 // worker id.
 func (m *member) draw() {
-	shift := layout.BusinessBits + layout.SequenceBits
+	shift := config.Layout.BusinessBits + config.Layout.SequenceBits
 	for last := int64(0); ; {
 		select {
 		case <-m.quit:
 			return
 		case <-time.After(200 * time.Microsecond):
 		}
-		id, err := m.generator.NextID()
-		if !assert.NoError(m.fleet.t, err) || !assert.Greater(m.fleet.t, id, last) {
-			return
-		}
-		if id>>shift != last>>shift && !m.mine(id>>shift) {
+		id, err := m.worker.NextID()
+		if !assert.NoError(m.fleet.t, err) || !assert.Greater(m.fleet.t, id, last) || !m.mine(id>>shift) {
 			return
 		}
 		last = id
@@ -231,7 +198,7 @@ func (m *member) mine(tick int64) bool {
 	defer m.fleet.mu.Unlock()
 	other, lent := m.fleet.lent[tick]
 	m.fleet.lent[tick] = m
-	return assert.False(m.fleet.t, lent && other != m, "two members have a tick of worker id %d", tick%layout.Workers())
+	return assert.False(m.fleet.t, lent && other != m, "two members have a tick of worker id %d", tick%config.Layout.Workers())
 }
 
 func (f *fleet) stop() {
@@ -242,9 +209,14 @@ func (f *fleet) stop() {
 	}
 	f.drawing.Wait()
 	for _, m := range f.members {
-		require.NoError(f.t, m.keeper.Stop(f.t.Context()))
+		require.NoError(f.t, m.worker.Stop(f.t.Context()))
 	}
-	requireDisjoint(f.t, slices.Collect(maps.Values(f.grants))...)
+	var grants []lease.Grant
+	for g, ceiling := range f.grants {
+		g.Ceiling = ceiling
+		grants = append(grants, g)
+	}
+	requireDisjoint(f.t, grants...)
 }
 
 // TestSlotsCreatedLate: a first call notices a loss and pauses. Others lend, and lose records
@@ -260,23 +232,15 @@ func TestSlotsCreatedLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, e engine, dsn string) {
-				s := clockedOn(t, &store{db: e.db(t, dsn)})
-				slow, n := counted(t, e, s.db, dsn)
-				other := center(t, s.db)
-				s.host(slow)
-				s.host(other)
+				s, slow, n := countedByAClock(t, e, dsn)
+				other := s.center(t)
 				req := func() lease.Request {
 					r := request("orders", 1)
 					r.Skew, r.Ahead = at.skew, r.MaxTTL-250*time.Millisecond
 					return r
 				}
 				if at.dies {
-					n.after = func(_ int64, query string) error {
-						if strings.HasPrefix(query, "INSERT") && strings.Contains(query, "INTO snowlease_slot") {
-							return errors.New("the process died")
-						}
-						return nil
-					}
+					n.after = failing("INTO snowlease_slot", errors.New("the process died"))
 				}
 				resume := pausedBefore(t, n, "snowlease_slot", func() error {
 					_, err := slow.Acquire(t.Context(), req())
@@ -326,7 +290,11 @@ func pausedBefore(t *testing.T, n *counter, table string, call func() error) (re
 		return nil
 	}
 	go func() { done <- call() }()
-	before(t, paused, done)
+	select {
+	case <-paused:
+	case err := <-done:
+		t.Fatalf("ended before: %v", err)
+	}
 	return func() error {
 		close(resumed)
 		return <-done
@@ -337,12 +305,10 @@ func pausedBefore(t *testing.T, n *counter, table string, call func() error) (re
 // and lose a part of it. Init does not complete what is left.
 func TestInitBesideAPartialLoss(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		s := clockedOn(t, &store{db: e.db(t, dsn)})
 		// On SQLite the transaction, too, begins without a lock.
-		slow, n := counted(t, e, s.db, strings.Replace(dsn, "_txlock=immediate", "_txlock=deferred", 1))
-		other := center(t, s.db)
-		s.host(slow)
-		s.host(other)
+		s, slow, n := countedByAClock(t, e, strings.Replace(dsn, "_txlock=immediate", "_txlock=deferred", 1))
+		other := center(t, e.db(t, dsn))
+		s.on(other)
 		resume := pausedBefore(t, n, "snowlease_meta", func() error { return slow.Extras().Init(t.Context(), request("orders", 2)) })
 
 		held := first(t, other, request("orders", 2))
@@ -364,17 +330,10 @@ func TestInitBesideAPartialLoss(t *testing.T) {
 // the clock steps back. To MySQL, the next one changes nothing on record.
 func TestSlotsCreatedAfterAFailure(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		s := clockedOn(t, &store{db: e.db(t, dsn)})
-		c, n := counted(t, e, s.db, dsn)
-		s.host(c)
+		s, c, n := countedByAClock(t, e, dsn)
 		first(t, c, request("orders", 1))
 		rawExec(t, s.db, "DELETE FROM snowlease_slot")
-		n.before = func(_ int64, query string) error {
-			if strings.HasPrefix(query, "INSERT") && strings.Contains(query, "INTO snowlease_slot") {
-				return errors.New("the process died")
-			}
-			return nil
-		}
+		n.before = failing("INTO snowlease_slot", errors.New("the process died"))
 		_, err := c.Acquire(t.Context(), request("orders", 1))
 		require.ErrorContains(t, err, "the process died")
 

@@ -4,16 +4,12 @@ package dbseq_test
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
@@ -32,12 +28,8 @@ func TestContractOnAnOddMySQL(t *testing.T) {
 	e := engines[3]
 	admin := e.db(t, srv.DSN()+"&tls=skip-verify")
 	rawExec(t, admin, "SET GLOBAL require_secure_transport = ON")
-	e.dsn = func(t testing.TB) string {
-		name := fmt.Sprint("db", databases.Add(1))
-		rawExec(t, admin, "CREATE DATABASE "+name)
-		return strings.Replace(srv.DSN(), "/test?", "/"+name+"?tls=skip-verify&", 1)
-	}
-	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
+	e.dsn = func(testing.TB) string { return srv.DSN() + "&tls=skip-verify" }
+	leasetest.Run(t, stores(t, e))
 }
 
 // TestEveryStatementOnAnOddMySQL: no statement needs a mode, or is prepared on the server,
@@ -57,21 +49,6 @@ func TestEveryStatementOnAnOddMySQL(t *testing.T) {
 	require.Equal(t, "caching_sha2_password", plugin)
 	rawExec(t, admin, "FLUSH PRIVILEGES")
 	require.NoError(t, everyStatement(t, admin, e.db(t, srv.DSN())))
-}
-
-// TestNamesByCase: namespaces and names of numbers that differ by case only are apart,
-// whatever the collation of the database.
-func TestNamesByCase(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		c, n := center(t, db), segments(t, db)
-		for _, name := range []string{"orders", "Orders"} {
-			require.Zero(t, first(t, c, request(name, 1)).Worker)
-			got, err := n.Reserve(t.Context(), numberstore.Request{Name: name, N: 5, Max: 100, Start: 1, Create: true})
-			require.NoError(t, err)
-			require.Equal(t, numberstore.Range{First: 1, Last: 5}, got)
-		}
-	})
 }
 
 // TestSemiSynchronousFailover: with semi-synchronous replication, a promoted replica has
@@ -118,49 +95,43 @@ func TestSemiSynchronousFailover(t *testing.T) {
 	}
 }
 
-// TestSelectLimit: a sql_select_limit of the server cuts no list of a center with a pool of its
-// own. On a shared pool it cuts the settings, so the pool is refused.
+// TestSelectLimit: a sql_select_limit of the server or of the DSN cuts no list of a center with a pool
+// of its own. On a shared pool it cuts the settings, so the pool is refused.
 func TestSelectLimit(t *testing.T) {
-	t.Parallel()
-	for _, e := range engines {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
 		if e.speaks != "mysql" {
-			continue
+			return
 		}
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			srv := e.start(t)
-			rawExec(t, e.db(t, srv.DSN()), "SET GLOBAL sql_select_limit = 3")
-			c, err := dbseq.Open("mysql", srv.DSN())
-			require.NoError(t, err)
-			defer c.Close()
-			first(t, c, request("orders", 8))
-			slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
-			require.NoError(t, err)
-			require.Len(t, slots, 8)
+		limited := dsn + "&sql_select_limit=3"
+		slots := func(c *dbseq.Center) (int, error) {
+			found, err := c.Extras().Lister.Slots(t.Context(), "orders")
+			return len(found), err
+		}
+		own, err := dbseq.Open("mysql", limited)
+		require.NoError(t, err)
+		defer own.Close()
+		first(t, own, request("orders", 8))
+		n, err := slots(own)
+		require.NoError(t, err)
+		require.Equal(t, 8, n)
 
-			pool, err := sql.Open("mysql", srv.DSN())
-			require.NoError(t, err)
-			defer pool.Close()
-			shared, err := dbseq.New(pool, dbseq.MySQL)
-			require.NoError(t, err)
-			_, err = shared.Extras().Lister.Slots(t.Context(), "orders")
-			require.ErrorIs(t, err, lease.ErrSetup)
-			require.ErrorContains(t, err, "sql_select_limit")
+		shared, err := dbseq.New(e.pool(t, limited), dbseq.MySQL)
+		require.NoError(t, err)
+		_, err = slots(shared)
+		require.ErrorIs(t, err, lease.ErrSetup)
+		require.ErrorContains(t, err, "sql_select_limit")
 
-			// Only later is it set on a connection, which already has its settings read.
-			own, err := sql.Open("mysql", srv.DSN()+"&sql_select_limit=18446744073709551615")
-			require.NoError(t, err)
-			defer own.Close()
-			own.SetMaxOpenConns(1)
-			shared, err = dbseq.New(own, dbseq.MySQL)
-			require.NoError(t, err)
-			_, err = shared.Extras().Lister.Slots(t.Context(), "orders")
-			require.NoError(t, err)
-			_, err = own.ExecContext(t.Context(), "SET sql_select_limit = 3")
-			require.NoError(t, err)
-			slots, err = shared.Extras().Lister.Slots(t.Context(), "orders")
-			require.NoError(t, err)
-			require.Len(t, slots, 8)
-		})
-	}
+		// Only later is it set on a connection, which already has its settings read.
+		pool := e.pool(t, dsn)
+		pool.SetMaxOpenConns(1)
+		shared, err = dbseq.New(pool, dbseq.MySQL)
+		require.NoError(t, err)
+		_, err = slots(shared)
+		require.NoError(t, err)
+		_, err = pool.ExecContext(t.Context(), "SET sql_select_limit = 3")
+		require.NoError(t, err)
+		n, err = slots(shared)
+		require.NoError(t, err)
+		require.Equal(t, 8, n)
+	})
 }

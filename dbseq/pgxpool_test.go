@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
@@ -20,28 +21,31 @@ import (
 type pooled struct{ *store }
 
 func (s pooled) Center(t testing.TB) lease.Center {
-	c, err := dbseq.New(s.pgx(t))
+	pool, dialect := pgxPool(t, s.db)
+	c, err := dbseq.New(pool, dialect, s.opts...)
 	require.NoError(t, err)
-	return c
+	return s.shift(c)
 }
 
-func (s pooled) pgx(t testing.TB) (*sql.DB, dbseq.Dialect) {
+func pgxPool(t testing.TB, db *gorm.DB) (*sql.DB, dbseq.Dialect) {
 	t.Helper()
-	_, dsn := place(s.db)
+	_, dsn := place(db)
 	pool, err := pgxpool.New(t.Context(), dsn)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	db := stdlib.OpenDBFromPool(pool)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return db, dbseq.Postgres
+	opened := stdlib.OpenDBFromPool(pool)
+	t.Cleanup(func() { require.NoError(t, opened.Close()) })
+	return opened, dbseq.Postgres
 }
 
 // TestPgxPool runs the contract on the pool of an application that uses pgx without
 // database/sql.
 func TestPgxPool(t *testing.T) {
 	t.Parallel()
-	leasetest.Run(t, func(t testing.TB) leasetest.Store { return pooled{newStore(t, engines[2])} })
-	s, err := dbseq.NewSegments(pooled{newStore(t, engines[2])}.pgx(t))
+	e := engines[2]
+	direct := stores(t, e)
+	leasetest.Run(t, func(t testing.TB) leasetest.Store { return pooled{direct(t).(*store)} })
+	s, err := dbseq.NewSegments(pgxPool(t, e.db(t, e.dsn(t))))
 	require.NoError(t, err)
 	require.NoError(t, segmentcheck.Run(t.Context(), s, "", nil))
 }

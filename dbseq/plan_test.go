@@ -28,7 +28,8 @@ func TestRenewalReadsNoOtherSlots(t *testing.T) {
 	})
 }
 
-// Another program may have written any number of slots beyond the pool, and of tickets.
+// TestNoForeignRowsAreRead: whoever writes any number of slots beyond the pool, and of tickets, does not
+// make calls read them.
 func TestNoForeignRowsAreRead(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		if e.speaks == "sqlite" { // wideSteps fails there for a step without a bound
@@ -46,22 +47,17 @@ func TestNoForeignRowsAreRead(t *testing.T) {
 // of their plans look for more than one slot.
 func rowsRead(t *testing.T, e engine, dsn string, pool, foreign int64) (renewal, again, release int64) {
 	t.Helper()
-	app, err := e.db(t, dsn).DB()
-	require.NoError(t, err)
-	n := &counter{driver: app.Driver(), dsn: dsn}
-	if e.speaks == "mysql" {
-		n.dsn += "&interpolateParams=true"
-	}
-	conn := sql.OpenDB(n)
-	defer conn.Close()
+	conn, n := countedPool(t, e, dsn)
 	conn.SetMaxOpenConns(1) // MySQL counts by session
 	c, err := dbseq.New(conn, e.dialect)
 	require.NoError(t, err)
 	g := first(t, c, request(fmt.Sprint("pool-", pool), pool))
 	for slot := range foreign {
-		copied := fmt.Sprintf(`INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
-			SELECT ns, %d, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms FROM snowlease_slot WHERE ns = '%s' AND slot = 0`, pool+slot, g.Namespace)
-		for _, text := range []string{copied, fmt.Sprintf("INSERT INTO snowlease_ticket (id, ns, owner) VALUES (%d, 'zz', '')", -1-slot)} {
+		for _, text := range []string{
+			fmt.Sprintf(`INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms)
+				VALUES ('%s', %d, '', '', 0, 0, 0, 0, 0, 0, 0, 0)`, g.Namespace, pool+slot),
+			fmt.Sprintf("INSERT INTO snowlease_ticket (id, ns, owner) VALUES (%d, 'zz', '')", -1-slot),
+		} {
 			_, err := conn.ExecContext(t.Context(), text)
 			require.NoError(t, err)
 		}

@@ -5,13 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -52,59 +50,35 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A password may hold what a URL begins with.
-func TestDSNWithSlashes(t *testing.T) {
-	t.Parallel()
-	c, err := dbseq.Open("mysql", "app:pass://word@tcp(127.0.0.1:3306)/app")
-	require.NoError(t, err)
-	require.NoError(t, c.Close())
-}
-
 // Connections to a database in memory each have one of their own, which would give the same
 // numbers and worker ids.
 func TestPoolOfSQLiteInMemory(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
+	for _, c := range []struct {
 		dsn     string
 		most    int
 		refused bool
 	}{
-		"many connections":    {":memory:", 0, true},
-		"one connection":      {":memory:", 1, false},
-		"one shared database": {"file:pool?mode=memory&cache=shared&_pragma=busy_timeout(5000)", 4, true},
-		"a file":              {engines[0].dsn(t), 4, false},
+		{":memory:", 0, true},
+		{":memory:", 1, false},
+		{"file:pool?mode=memory&cache=shared&_pragma=busy_timeout(5000)", 4, true},
+		{engines[0].dsn(t), 4, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			pool, err := sql.Open("sqlite", c.dsn)
-			require.NoError(t, err)
-			defer pool.Close()
-			pool.SetMaxOpenConns(c.most)
-			center, err := dbseq.New(pool, dbseq.SQLite)
-			require.NoError(t, err)
-			errs := []error{center.Extras().Init(t.Context(), request("orders", 4))}
-			var all sync.WaitGroup
-			var mu sync.Mutex
-			for range 8 {
-				numbers, err := dbseq.NewSegments(pool, dbseq.SQLite)
-				require.NoError(t, err)
-				all.Go(func() {
-					_, err := numbers.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true})
-					mu.Lock()
-					defer mu.Unlock()
-					errs = append(errs, err)
-				})
+		pool := engines[0].pool(t, c.dsn)
+		pool.SetMaxOpenConns(c.most)
+		center, err := dbseq.New(pool, dbseq.SQLite)
+		require.NoError(t, err)
+		numbers, err := dbseq.NewSegments(pool, dbseq.SQLite)
+		require.NoError(t, err)
+		_, given := numbers.Reserve(t.Context(), reserve(1))
+		for _, err := range []error{given, center.Extras().Init(t.Context(), request("orders", 4))} {
+			if c.refused {
+				require.ErrorIs(t, err, lease.ErrSetup, c)
+				require.ErrorContains(t, err, "call SetMaxOpenConns(1) on the pool")
+			} else {
+				require.NoError(t, err, c)
 			}
-			all.Wait()
-			for _, err := range errs {
-				if c.refused {
-					require.ErrorIs(t, err, lease.ErrSetup)
-					require.ErrorContains(t, err, "call SetMaxOpenConns(1) on the pool")
-				} else {
-					require.NoError(t, err)
-				}
-			}
-		})
+		}
 	}
 }
 
@@ -136,6 +110,7 @@ func TestOpenConnectsLater(t *testing.T) {
 	t.Parallel()
 	for want, place := range map[string][2]string{
 		"mysql 127.0.0.1:1/app":       {"mysql", "app:geheim@tcp(127.0.0.1:1)/app"},
+		"mysql 127.0.0.1:2/app":       {"mysql", "app:pass://word@tcp(127.0.0.1:2)/app"}, // a password may hold what a URL begins with
 		"postgres 127.0.0.1:1/app":    {"pgx/v5", "postgres://app:geheim@127.0.0.1:1/app"},
 		"postgres localhost:5432/app": {"pgx", "host=localhost password=geheim dbname=app"},
 	} {
@@ -149,24 +124,18 @@ func TestOpenConnectsLater(t *testing.T) {
 // TestNewSharesThePool: a center uses a given pool as it is and leaves it open.
 func TestNewSharesThePool(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		pool, err := db.DB()
-		require.NoError(t, err)
+		pool := e.pool(t, dsn)
 		c, err := dbseq.New(pool, e.dialect)
 		require.NoError(t, err)
 		require.Empty(t, c.Extras().Warnings, "it was asked for")
 		require.EqualValues(t, e.dialect, c.Extras().Name, "the DSN is not known")
 		g := first(t, c, request("orders", 4))
-		g, err = c.Renew(t.Context(), g)
-		require.NoError(t, err)
 		require.NoError(t, c.Release(t.Context(), g, 0))
-		require.NoError(t, c.Close())
-		require.NoError(t, pool.Ping(), "the pool is left open")
-
 		s, err := dbseq.NewSegments(pool, e.dialect)
 		require.NoError(t, err)
 		_, err = s.Reserve(t.Context(), reserve(1))
 		require.NoError(t, err)
+		require.NoError(t, c.Close())
 		require.NoError(t, s.Close())
 		require.NoError(t, pool.Ping(), "the pool is left open")
 	})
@@ -206,14 +175,14 @@ func TestSQLiteFileIsDeleted(t *testing.T) {
 // TestFailoverToAServerThatHidesItsStart: the error says what to do.
 func TestFailoverToAServerThatHidesItsStart(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		s := clockedOn(t, &store{db: e.db(t, dsn)})
+		s := newClocked(t, e.db(t, dsn))
 		c := s.center(t)
 		g := first(t, c, request("orders", 1))
-		c.ReadFrom("(SELECT ms FROM host)", "NULL")
+		c.ReadFrom("(SELECT ms FROM snowlease_host)", "NULL")
 		_, err := c.Renew(t.Context(), g)
 		require.ErrorContains(t, err, "read which server this is, to notice a failover: it is empty")
 		require.NotErrorIs(t, err, lease.ErrDamaged)
-		s.host(c)
+		s.on(c)
 		_, err = c.Renew(t.Context(), g)
 		require.NoError(t, err)
 	})

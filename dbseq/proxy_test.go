@@ -6,9 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,35 +20,14 @@ import (
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
-// through opens a center at an address of a pooler or proxy.
-func through(t testing.TB, e engine, dsn string, opts ...dbseq.Option) *dbseq.Center {
-	t.Helper()
-	return center(t, e.db(t, dsn), opts...)
-}
-
-// A proxied store is changed by the test on the server, and by centers through a proxy.
-type proxied struct {
-	*store
-	e   engine
-	dsn string
-}
-
-func (s proxied) Center(t testing.TB) lease.Center { return through(t, s.e, s.dsn, s.opts...) }
-
 var databases atomic.Int64
 
-// newProxied creates a database on a server.
-func newProxied(t testing.TB, e engine, server, proxy *testserver.Server) proxied {
+// newDatabase creates a database on a server. dsn is that of the database through a proxy.
+func newDatabase(t testing.TB, e engine, server, proxy *testserver.Server) (db *gorm.DB, dsn string) {
 	t.Helper()
 	name := fmt.Sprint("db", databases.Add(1))
 	rawExec(t, e.db(t, server.DSN()), "CREATE DATABASE "+name)
-	in := func(dsn string) string {
-		if e.speaks == "mysql" {
-			return strings.Replace(dsn, "/test?", "/"+name+"?", 1)
-		}
-		return dsn + " dbname=" + name
-	}
-	return proxied{&store{db: e.db(t, in(server.DSN())), compared: true}, e, in(proxy.DSN())}
+	return e.db(t, server.DSN()+" dbname="+name), proxy.DSN() + " dbname=" + name
 }
 
 // proxies are poolers and proxies before one server. The pools have one connection, which
@@ -64,7 +40,7 @@ var proxies = map[string]struct {
 		return testserver.NewPgBouncer(t, srv, "pool_mode = transaction", "default_pool_size = 1")
 	}},
 	"pgbouncer/session": {"postgres", func(t testing.TB, srv *testserver.Server) *testserver.Server {
-		return testserver.NewPgBouncer(t, srv, "pool_mode = session")
+		return testserver.NewPgBouncer(t, srv, "pool_mode = session", "default_pool_size = 200")
 	}},
 	"haproxy/postgres": {"postgres", haproxy},
 	"haproxy/mariadb":  {"mariadb", haproxy},
@@ -82,23 +58,14 @@ func TestContractThroughProxies(t *testing.T) {
 			e := servers[p.engine]
 			srv := e.start(t)
 			proxy := p.start(t, srv)
-			require.NoError(t, segmentcheck.Run(t.Context(), segments(t, e.db(t, newProxied(t, e, srv, proxy).dsn)), "", nil))
-			leasetest.Run(t, func(t testing.TB) leasetest.Store { return newProxied(t, e, srv, proxy) })
-		})
-	}
-}
-
-func TestLossToGrantThroughProxies(t *testing.T) {
-	t.Parallel()
-	for name, p := range proxies {
-		e := servers[p.engine]
-		t.Run(name+"/restart", func(t *testing.T) {
-			t.Parallel()
-			srv := e.start(t)
-			lossToGrant(t, e, p.start(t, srv).DSN(), func(*testing.T, *gorm.DB) {
-				srv.Kill()
-				srv.ShiftClock(time.Second) // MySQL knows seconds only
-				srv.Start()
+			through := e.db(t, proxy.DSN())
+			require.NoError(t, segmentcheck.Run(t.Context(), segments(t, through), "", nil))
+			e.dsn = func(testing.TB) string { return srv.DSN() }
+			direct := stores(t, e)
+			leasetest.Run(t, func(t testing.TB) leasetest.Store {
+				s := direct(t).(*store)
+				s.through = through
+				return s
 			})
 		})
 	}
@@ -108,43 +75,19 @@ func TestLossToGrantThroughProxies(t *testing.T) {
 // continue, newcomers wait for the quarantine, and no range is lent twice.
 func TestFailoverBehindHAProxy(t *testing.T) {
 	t.Parallel()
-	for name, replicated := range map[string]func(t *testing.T) (primary, replica *testserver.Server, cut, promote func()){
-		"mariadb": func(t *testing.T) (primary, replica *testserver.Server, cut, promote func()) {
-			primary = testserver.NewMariaDBPrimary(t)
-			replica = testserver.NewMariaDBReplica(t, primary)
-			return primary, replica, replica.CutLink, replica.Promote
-		},
-		"postgres": func(t *testing.T) (primary, replica *testserver.Server, cut, promote func()) {
-			primary, replica = testserver.NewPostgres(t), testserver.NewPostgres(t)
-			primary.Stop()
-			replica.Stop()
-			copyData(t, primary.Dir(), replica.Dir())
-			require.NoError(t, os.WriteFile(filepath.Join(replica.Dir(), "standby.signal"), nil, 0o644))
-			settings := fmt.Sprintf("primary_conninfo = '%s'\n", primary.DSN())
-			require.NoError(t, os.WriteFile(filepath.Join(replica.Dir(), "postgresql.auto.conf"), []byte(settings), 0o644))
-			primary.Start()
-			replica.Start()
-			at := func() *gorm.DB { return servers["postgres"].db(t, replica.DSN()) }
-			return primary, replica, func() {
-				rawExec(t, at(), "ALTER SYSTEM SET primary_conninfo = ''")
-				rawExec(t, at(), "SELECT pg_reload_conf()")
-				require.Eventually(t, func() bool { return number(t, at(), "SELECT COUNT(*) FROM pg_stat_wal_receiver") == 0 }, time.Minute, 10*time.Millisecond)
-			}, func() { rawExec(t, at(), "SELECT pg_promote()") }
-		},
-	} {
+	for name, replicated := range pairs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := servers[name]
-			primary, replica, cut, promote := replicated(t)
-			proxy := testserver.NewHAProxy(t, []*testserver.Server{primary, replica})
+			e, p := servers[name], replicated(t)
+			proxy := testserver.NewHAProxy(t, []*testserver.Server{p.primary, p.replica})
 			lossToGrant(t, e, proxy.DSN(), func(t *testing.T, db *gorm.DB) {
-				cut()
+				p.cut()
 				seen := func(s *testserver.Server) int64 {
 					return number(t, e.db(t, s.DSN()), "SELECT MAX(seen_ms) FROM snowlease_slot")
 				}
-				require.Eventually(t, func() bool { return seen(primary) > seen(replica) }, time.Minute, 10*time.Millisecond)
-				primary.Kill()
-				promote()
+				require.Eventually(t, func() bool { return seen(p.primary) > seen(p.replica) }, time.Minute, 10*time.Millisecond)
+				p.primary.Kill()
+				p.promote()
 			})
 		})
 	}
@@ -175,7 +118,7 @@ func TestConnectionsThatAreCut(t *testing.T) {
 			srv := e.start(t)
 			proxy := p.start(t, srv)
 			db := e.db(t, srv.DSN())
-			c := through(t, e, proxy.DSN())
+			c := center(t, e.db(t, proxy.DSN()))
 			g := first(t, c, request("orders", 1))
 			for range 2 {
 				requireNoClients(t, e, db)
@@ -210,8 +153,8 @@ func TestPgBouncerErrors(t *testing.T) {
 	srv := testserver.NewPostgres(t)
 	t.Run("statement mode", func(t *testing.T) { // has no transactions, which only Init needs
 		t.Parallel()
-		s := newProxied(t, e, srv, testserver.NewPgBouncer(t, srv, "pool_mode = statement"))
-		c := through(t, e, s.dsn)
+		_, dsn := newDatabase(t, e, srv, testserver.NewPgBouncer(t, srv, "pool_mode = statement"))
+		c := center(t, e.db(t, dsn))
 		require.ErrorContains(t, c.Extras().Init(t.Context(), soon(request("orders", 2))), "set pool_mode = transaction")
 		g := acquireSoon(t, c, soon(request("orders", 2)))
 		g, err := c.Renew(t.Context(), g)
@@ -220,10 +163,10 @@ func TestPgBouncerErrors(t *testing.T) {
 	})
 	t.Run("all connections are busy", func(t *testing.T) {
 		t.Parallel()
-		s := newProxied(t, e, srv, testserver.NewPgBouncer(t, srv, "pool_mode = transaction", "default_pool_size = 1", "query_wait_timeout = 1"))
-		c := through(t, e, s.dsn)
+		_, dsn := newDatabase(t, e, srv, testserver.NewPgBouncer(t, srv, "pool_mode = transaction", "default_pool_size = 1", "query_wait_timeout = 1"))
+		c := center(t, e.db(t, dsn))
 		g := first(t, c, request("orders", 1))
-		tx := e.db(t, s.dsn).Begin()
+		tx := e.db(t, dsn).Begin()
 		rawExec(t, tx, "SELECT")
 		_, err := c.Renew(t.Context(), g)
 		require.ErrorContains(t, err, "raise default_pool_size")
@@ -237,13 +180,13 @@ func TestPgBouncerErrors(t *testing.T) {
 	})
 	t.Run("prepared statements", func(t *testing.T) {
 		t.Parallel()
-		s := newProxied(t, e, srv, testserver.NewPgBouncer(t, srv, "pool_mode = transaction", "default_pool_size = 1"))
-		c := through(t, e, s.dsn+" default_query_exec_mode=cache_statement")
+		_, dsn := newDatabase(t, e, srv, testserver.NewPgBouncer(t, srv, "pool_mode = transaction", "default_pool_size = 1"))
+		c := center(t, e.db(t, dsn+" default_query_exec_mode=cache_statement"))
 		g := first(t, c, request("orders", 1))
 		g, err := c.Renew(t.Context(), g)
 		require.NoError(t, err)
 		// Another client on the same connection. Some versions of PgBouncer track plain ones.
-		rawExec(t, e.db(t, s.dsn), "DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
+		rawExec(t, e.db(t, dsn), "DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
 		_, err = c.Renew(t.Context(), g)
 		require.ErrorContains(t, err, "default_query_exec_mode=exec")
 	})
@@ -267,13 +210,13 @@ func TestSearchPathOfAnotherClient(t *testing.T) {
 	t.Parallel()
 	e := servers["postgres"]
 	srv := testserver.NewPostgres(t)
-	s := newProxied(t, e, srv, testserver.NewPgBouncer(t, srv, "pool_mode = transaction", "default_pool_size = 1"))
-	rawExec(t, s.db, "CREATE SCHEMA tenant")
-	c := through(t, e, s.dsn)
+	db, dsn := newDatabase(t, e, srv, testserver.NewPgBouncer(t, srv, "pool_mode = transaction", "default_pool_size = 1"))
+	rawExec(t, db, "CREATE SCHEMA tenant")
+	c := center(t, e.db(t, dsn))
 	g := first(t, c, soon(request("orders", 1)))
-	app := e.db(t, s.dsn)
+	app := e.db(t, dsn)
 	rawExec(t, app, "SET search_path = tenant")
-	for _, c := range []*dbseq.Center{c, through(t, e, s.dsn)} {
+	for _, c := range []*dbseq.Center{c, center(t, e.db(t, dsn))} {
 		_, err := c.Acquire(t.Context(), soon(request("orders", 1)))
 		require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 	}
@@ -281,16 +224,16 @@ func TestSearchPathOfAnotherClient(t *testing.T) {
 	require.NoError(t, err)
 	_, err = segments(t, app).Reserve(t.Context(), reserve(1))
 	require.NoError(t, err)
-	require.EqualValues(t, 4, number(t, s.db, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'"))
-	require.Zero(t, number(t, s.db, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'tenant'"))
+	require.EqualValues(t, 4, number(t, db, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'"))
+	require.Zero(t, number(t, db, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'tenant'"))
 
 	// A search_path in the settings of the account or of the DSN is no other client's.
-	rawExec(t, s.db, "ALTER ROLE snowlease SET search_path = tenant")
-	direct := newProxied(t, e, srv, srv)
-	rawExec(t, direct.db, "CREATE SCHEMA tenant")
-	first(t, through(t, e, direct.dsn), request("orders", 1))
-	require.EqualValues(t, 3, number(t, direct.db, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'tenant'"))
-	rawExec(t, direct.db, "CREATE SCHEMA other")
-	first(t, through(t, e, direct.dsn+" search_path=other"), request("orders", 1))
-	require.EqualValues(t, 3, number(t, direct.db, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'other'"))
+	rawExec(t, db, "ALTER ROLE snowlease SET search_path = tenant")
+	db, dsn = newDatabase(t, e, srv, srv)
+	rawExec(t, db, "CREATE SCHEMA tenant")
+	first(t, center(t, e.db(t, dsn)), request("orders", 1))
+	require.EqualValues(t, 3, number(t, db, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'tenant'"))
+	rawExec(t, db, "CREATE SCHEMA other")
+	first(t, center(t, e.db(t, dsn+" search_path=other")), request("orders", 1))
+	require.EqualValues(t, 3, number(t, db, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'other'"))
 }

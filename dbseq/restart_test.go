@@ -5,6 +5,7 @@ package dbseq_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/snowlease/snowlease/internal/test/limit"
 
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -32,8 +34,52 @@ var servers = func() map[string]engine {
 	return found
 }()
 
-// asStandby are the arguments of a PostgreSQL standby that can be promoted.
-var asStandby = []string{"-c", "restore_command=/bin/false", "-c", "recovery_target_timeline=current", "-c", "hot_standby=on"}
+// A pair is a primary and a replica of it. follow waits until the replica has all.
+type pair struct {
+	primary, replica     *testserver.Server
+	follow, cut, promote func()
+}
+
+// pairs are of the engines with replication.
+var pairs = map[string]func(t *testing.T, args ...string) pair{
+	"mariadb": func(t *testing.T, args ...string) pair {
+		primary := testserver.NewMariaDBPrimary(t, args...)
+		return following(primary, testserver.NewMariaDBReplica(t, primary, args...))
+	},
+	"mysql": func(t *testing.T, args ...string) pair {
+		primary := testserver.NewMySQLPrimary(t, args...)
+		return following(primary, testserver.NewMySQLReplica(t, primary, args...))
+	},
+	// A standby shares the data and the name of its primary.
+	"postgres": func(t *testing.T, _ ...string) pair {
+		primary, replica := testserver.NewPostgres(t), testserver.NewPostgres(t)
+		primary.Stop()
+		replica.Stop()
+		copyData(t, primary.Dir(), replica.Dir())
+		require.NoError(t, os.WriteFile(filepath.Join(replica.Dir(), "standby.signal"), nil, 0o644))
+		settings := fmt.Sprintf("primary_conninfo = '%s'\n", primary.DSN())
+		require.NoError(t, os.WriteFile(filepath.Join(replica.Dir(), "postgresql.auto.conf"), []byte(settings), 0o644))
+		primary.Start()
+		replica.Start()
+		at := func(s *testserver.Server) *gorm.DB { return engines[2].db(t, s.DSN()) }
+		until := func(query string, values ...any) {
+			require.Eventually(t, func() bool { return number(t, at(replica), query, values...) == 0 }, time.Minute, 10*time.Millisecond, query)
+		}
+		return pair{primary, replica, func() {
+			var has string
+			require.NoError(t, at(primary).Raw("SELECT pg_current_wal_lsn()::text").Row().Scan(&has))
+			until("SELECT (pg_last_wal_replay_lsn() < ?::pg_lsn)::int", has)
+		}, func() {
+			rawExec(t, at(replica), "ALTER SYSTEM SET primary_conninfo = ''")
+			rawExec(t, at(replica), "SELECT pg_reload_conf()")
+			until("SELECT COUNT(*) FROM pg_stat_wal_receiver")
+		}, func() { rawExec(t, at(replica), "SELECT pg_promote()") }}
+	},
+}
+
+func following(primary, replica *testserver.Server) pair {
+	return pair{primary, replica, func() { replica.Follow(primary) }, replica.CutLink, replica.Promote}
+}
 
 // lendAll borrows both worker ids from a server, after the leases on record have expired
 // or, if forgotten are grants that the server may have lost, at the time of these. It
@@ -92,46 +138,23 @@ func TestServerThatComesBackWithOlderData(t *testing.T) {
 // returns with its old data.
 func TestFailoverThereAndBack(t *testing.T) {
 	t.Parallel()
-	follows := func(primary, replica *testserver.Server) (_, _ *testserver.Server, promote func()) {
-		return primary, replica, func() {
-			replica.Follow(primary)
-			primary.Kill()
-			replica.Promote()
-		}
-	}
-	for name, promoted := range map[string]func(t *testing.T) (primary, replica *testserver.Server, promote func()){
-		"mariadb": func(t *testing.T) (primary, replica *testserver.Server, promote func()) {
-			primary = testserver.NewMariaDBPrimary(t)
-			return follows(primary, testserver.NewMariaDBReplica(t, primary))
-		},
-		"mysql": func(t *testing.T) (primary, replica *testserver.Server, promote func()) {
-			primary = testserver.NewMySQLPrimary(t)
-			return follows(primary, testserver.NewMySQLReplica(t, primary))
-		},
-		// A standby shares the data and the name of its primary.
-		"postgres": func(t *testing.T) (primary, replica *testserver.Server, promote func()) {
-			primary, replica = testserver.NewPostgres(t), testserver.NewPostgres(t, asStandby...)
-			return primary, replica, func() {
-				primary.Stop()
-				replica.Stop()
-				copyData(t, primary.Dir(), replica.Dir())
-				require.NoError(t, os.WriteFile(filepath.Join(replica.Dir(), "standby.signal"), nil, 0o644))
-				replica.Start()
-				rawExec(t, servers["postgres"].db(t, replica.DSN()), "SELECT pg_promote()")
-			}
-		},
-	} {
+	for name, replicated := range pairs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := servers[name]
-			primary, replica, promote := promoted(t)
-			require.NoError(t, center(t, e.db(t, primary.DSN())).Extras().Init(t.Context(), request("orders", 2)))
-			promote()
-			grants := lendAll(t, e, replica)
-			replica.Kill()
-			primary.ShiftClock(time.Hour) // it starts at another time
-			primary.Start()
-			requireDisjoint(t, append(grants, lendAll(t, e, primary, grants...)...)...)
+			e, p := servers[name], replicated(t)
+			require.NoError(t, center(t, e.db(t, p.primary.DSN())).Extras().Init(t.Context(), request("orders", 2)))
+			p.follow()
+			if name == "postgres" {
+				_, err := center(t, e.db(t, p.replica.DSN())).Acquire(t.Context(), request("orders", 2))
+				require.ErrorContains(t, err, "use the DSN of the primary", "it is in recovery")
+			}
+			p.primary.Kill()
+			p.promote()
+			grants := lendAll(t, e, p.replica)
+			p.replica.Kill()
+			p.primary.ShiftClock(time.Hour) // it starts at another time
+			p.primary.Start()
+			requireDisjoint(t, append(grants, lendAll(t, e, p.primary, grants...)...)...)
 		})
 	}
 }
@@ -198,7 +221,7 @@ func TestBorrowThatNoStandbyHas(t *testing.T) {
 	e, srv := servers["postgres"], testserver.NewPostgres(t)
 	db := e.db(t, srv.DSN())
 	rawExec(t, db, "CREATE TABLE waits (n INTEGER)")
-	c, n := counted(t, e, db, srv.DSN())
+	c, n := counted(t, e, srv.DSN())
 	req := request("orders", 4)
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	hangs := func() bool { // every write

@@ -1,13 +1,9 @@
 package dbseq_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,8 +12,6 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
-	"github.com/snowlease/snowlease/internal/test/testserver"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -37,6 +31,16 @@ func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, i.Close()) })
 	return i
+}
+
+// countedSegments is counted for numbers.
+func countedSegments(t testing.TB, e engine, dsn string) (*dbseq.Segments, *counter) {
+	t.Helper()
+	pool, n := countedPool(t, e, dsn)
+	s, err := dbseq.NewSegments(pool, e.dialect)
+	require.NoError(t, err)
+	s.Autocommit()
+	return s, n
 }
 
 // reserve asks for n numbers of "orders".
@@ -64,32 +68,18 @@ func TestSegmentUnknown(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		r := reserve(1)
 		r.Create = false
-		_, err := segments(t, e.db(t, dsn)).Reserve(t.Context(), r)
+		s := segments(t, e.db(t, dsn))
+		_, err := s.Reserve(t.Context(), r)
 		require.ErrorIs(t, err, segment.ErrUnknown)
 		require.ErrorContains(t, err, "snowlease segment create --name orders --start N")
 		require.ErrorContains(t, err, "above all its numbers")
-		_, err = segments(t, e.db(t, dsn)).Given(t.Context(), "orders")
+		_, err = s.Given(t.Context(), "orders")
 		require.ErrorIs(t, err, segment.ErrUnknown)
-		_, err = segments(t, e.db(t, dsn)).Given(t.Context(), "or ders")
+		_, err = s.Given(t.Context(), "or ders")
 		require.ErrorIs(t, err, segment.ErrRequest)
 	})
 }
 
-// TestSegmentNamesAreApart: names do not affect each other.
-func TestSegmentNamesAreApart(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		s := segments(t, e.db(t, dsn))
-		for _, want := range []numberstore.Range{{First: 1, Last: 5}, {First: 6, Last: 10}} {
-			for _, name := range []string{"a", "b"} {
-				got, err := s.Reserve(t.Context(), numberstore.Request{Name: name, N: 5, Max: 100, Start: 1, Create: true})
-				require.NoError(t, err)
-				require.Equal(t, want, got, name)
-			}
-		}
-	})
-}
-
-// TestStatementsPerReservation: one statement, once the name exists.
 // TestNames: names come sorted, in pages of 1000, without those that no Create would take.
 func TestNames(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
@@ -106,17 +96,13 @@ func TestNames(t *testing.T) {
 		require.Empty(t, none)
 		require.False(t, db.Migrator().HasTable("snowlease_segment"))
 
-		outside := []string{"Bills", "bill", "bills", "bills-2", "bills/a", "bills_2", "zz.a"}
-		for i, name := range outside {
-			if name != "bills/a" {
-				require.NoError(t, s.Create(t.Context(), name, int64(i)+1))
-			}
-		}
-		for _, name := range []string{"bills/a", strings.Repeat("b", 64)} {
-			rawExec(t, db, "INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES (?, 0, 6, 0)", name)
+		require.NoError(t, s.Create(t.Context(), "Bills", 1))
+		outside := []string{"Bills", strings.Repeat("b", 64), "bill", "bills", "bills-2", "bills/a", "bills_2", "zz.a"}
+		for i, name := range outside[1:] {
+			rawExec(t, db, "INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES (?, 0, ?, 0)", name, i)
 		}
 		all, last := list("")
-		require.Equal(t, []string{"Bills", strings.Repeat("b", 64), "bill", "bills", "bills-2", "bills/a", "bills_2", "zz.a"}, all)
+		require.Equal(t, outside, all)
 		require.Equal(t, int64(6), last)
 
 		var scopes []string
@@ -139,13 +125,10 @@ func TestNames(t *testing.T) {
 	})
 }
 
+// TestStatementsPerReservation: one statement, once the name exists.
 func TestStatementsPerReservation(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		_, n := counted(t, e, e.db(t, dsn), dsn)
-		pool := sql.OpenDB(n)
-		t.Cleanup(func() { _ = pool.Close() })
-		s, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
+		s, n := countedSegments(t, e, dsn)
 		count := func(r numberstore.Request) int64 {
 			before := n.n.Load()
 			_, err := s.Reserve(t.Context(), r)
@@ -166,13 +149,8 @@ func TestStatementsPerReservation(t *testing.T) {
 // TestLostRepliesOfReservations: after a lost reply, numbers are skipped, not repeated.
 func TestLostRepliesOfReservations(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		_, n := counted(t, e, e.db(t, dsn), dsn)
-		pool := sql.OpenDB(n)
-		t.Cleanup(func() { _ = pool.Close() })
-		s, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		s.Autocommit()
-		_, err = s.Reserve(t.Context(), reserve(10))
+		s, n := countedSegments(t, e, dsn)
+		_, err := s.Reserve(t.Context(), reserve(10))
 		require.NoError(t, err)
 		lost := errors.New("connection reset by peer")
 		n.after = func(int64, string) error { return lost }
@@ -186,108 +164,12 @@ func TestLostRepliesOfReservations(t *testing.T) {
 	})
 }
 
-// TestProcessesShareAName runs processes with separate pools on an empty database, in both
-// orders at once.
-func TestProcessesShareAName(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		const processes, each = 8, 400
-		db := e.db(t, dsn)
-		var wg sync.WaitGroup
-		all := make([][]int64, processes)
-		for p := range processes {
-			cfg := segment.Config{Start: 1000, Step: 10, MaxStep: 50}
-			rounds := each
-			if p >= processes-2 {
-				cfg.Order, rounds = segment.OrderStrict, 50
-			}
-			i := issuer(t, segments(t, db), cfg)
-			wg.Go(func() {
-				for range rounds {
-					n, err := i.NextIDWait(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					all[p] = append(all[p], n)
-				}
-			})
-		}
-		wg.Wait()
-		for _, numbers := range all {
-			require.True(t, slices.IsSorted(numbers))
-		}
-		numbers := slices.Sorted(slices.Values(slices.Concat(all...)))
-		require.Len(t, slices.Compact(slices.Clone(numbers)), (processes-2)*each+2*50)
-		require.GreaterOrEqual(t, numbers[0], int64(1000))
-	})
-}
-
-// TestSegmentTableByHand: the files of dbseq/schema create the same table as the code.
-func TestSegmentTableByHand(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		s := segments(t, db, dbseq.WithoutMigrate())
-		_, err := s.Reserve(t.Context(), reserve(1))
-		require.ErrorContains(t, err, "dbseq/schema/segment_"+string(e.dialect)+".sql", "the error says what to do")
-		require.ErrorIs(t, err, lease.ErrSetup)
-		require.ErrorContains(t, s.Create(t.Context(), "orders", 1), "dbseq/schema/segment_"+string(e.dialect)+".sql")
-		text, err := os.ReadFile("schema/segment_" + string(e.dialect) + ".sql")
-		require.NoError(t, err)
-		rawExec(t, db, string(text))
-		got, err := s.Reserve(t.Context(), reserve(3))
-		require.NoError(t, err)
-		require.Equal(t, numberstore.Range{First: 1, Last: 3}, got)
-		require.EqualValues(t, 3, number(t, db, "SELECT max_id FROM snowlease_segment WHERE name = 'orders'"))
-	})
-}
-
-// TestSegmentsNeedRights: the errors name the missing rights.
-func TestSegmentsNeedRights(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		_, err := segments(t, e.db(t, dsn)).Reserve(t.Context(), reserve(1))
-		require.NoError(t, err)
-		reader := segments(t, e.db(t, e.readOnly(t, dsn)))
-		_, err = reader.Reserve(t.Context(), reserve(1))
-		require.ErrorContains(t, err, readOnlyAdvice(e))
-	})
-	t.Run("denied", func(t *testing.T) {
-		t.Parallel()
-		srv := testserver.NewPostgres(t)
-		db := engines[2].db(t, srv.DSN())
-		rawExec(t, db, "CREATE ROLE app LOGIN PASSWORD 'pw'")
-		app := segments(t, engines[2].db(t, srv.DSN()+" user=app password=pw"))
-		_, err := app.Reserve(t.Context(), reserve(1))
-		require.ErrorContains(t, err, "grant the account SELECT, INSERT and UPDATE on the table snowlease_segment")
-		require.ErrorContains(t, err, "dbseq/schema/segment_postgres.sql")
-		require.NoError(t, segments(t, db).Create(t.Context(), "orders", 7))
-		rawExec(t, db, "GRANT SELECT, INSERT, UPDATE ON snowlease_segment TO app")
-		got, err := app.Reserve(t.Context(), reserve(1))
-		require.NoError(t, err)
-		require.EqualValues(t, 7, got.First)
-	})
-}
-
-func TestNewSegmentsRefuses(t *testing.T) {
-	t.Parallel()
-	_, err := dbseq.NewSegments(nil, dbseq.MySQL)
-	require.ErrorContains(t, err, "nil")
-	_, err = dbseq.NewSegments(nil, dbseq.MySQL, dbseq.WithTablePrefix("1"))
-	require.ErrorContains(t, err, "WithTablePrefix")
-	_, err = dbseq.OpenSegments("oracle", "")
-	require.ErrorContains(t, err, `"oracle"`)
-}
-
 // TestNameLostWhileItIsCreated: a name that is lost before the call that creates it has
 // numbers is not created again by that call. Another one may have had numbers meanwhile.
 func TestNameLostWhileItIsCreated(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
-		_, n := counted(t, e, db, dsn)
-		pool := sql.OpenDB(n)
-		t.Cleanup(func() { _ = pool.Close() })
-		s, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		s.Autocommit()
+		s, n := countedSegments(t, e, dsn)
 		for _, wipe := range []string{"DELETE FROM snowlease_segment", "DROP TABLE snowlease_segment"} {
 			wipes := 0
 			n.after = func(_ int64, text string) error {
@@ -297,7 +179,7 @@ func TestNameLostWhileItIsCreated(t *testing.T) {
 				}
 				return nil
 			}
-			_, err = s.Reserve(t.Context(), reserve(1))
+			_, err := s.Reserve(t.Context(), reserve(1))
 			require.ErrorIs(t, err, segment.ErrUnknown, wipe)
 			require.Equal(t, 1, wipes)
 			n.after = nil

@@ -40,6 +40,16 @@ func openSeries(t testing.TB, store numberstore.Reader, cfg series.Config) *seri
 	return s
 }
 
+// gapless opens the pool of an application, and a gapless series in it.
+func gapless(t testing.TB, e engine, dsn string, cfg series.Config) (*sql.DB, *dbseq.Segments, *series.Series) {
+	t.Helper()
+	pool := e.pool(t, dsn)
+	store, err := dbseq.NewSegments(pool, e.dialect)
+	require.NoError(t, err)
+	cfg.Gapless = true
+	return pool, store, openSeries(t, store, cfg)
+}
+
 // within runs f in a transaction, and commits if f returns nil.
 func within(t testing.TB, pool *sql.DB, f func(tx *sql.Tx) error) error {
 	t.Helper()
@@ -53,111 +63,51 @@ func within(t testing.TB, pool *sql.DB, f func(tx *sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// TestSeriesByPeriodAndTenant: numbers begin anew each day and count per tenant, in each order.
-func TestSeriesByPeriodAndTenant(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		store := segments(t, e.db(t, dsn))
-		today := time.Now().UTC()
-		for _, want := range []string{"a-1", "a-2", "b-1", "a-3", "b-2"} {
-			s, err := series.Open(t.Context(), store, series.Config{Name: "orders", Period: series.Day, Format: "{20060102}-{scope}-{0}"})
-			require.NoError(t, err)
-			n, err := s.Next(t.Context(), want[:1])
-			require.NoError(t, err)
-			require.Equal(t, n.Period.Format("20060102")+"-"+want, n.String())
-			require.WithinDuration(t, today, n.Period, 25*time.Hour)
-		}
-		ahead := hostclock.With(t.Context(), func() time.Time { return today.AddDate(1, 0, 0) })
-		_, err := openSeries(t, store, series.Config{Period: series.Year}).Next(ahead, "a")
-		require.ErrorIs(t, err, segment.ErrClock)
+// next takes a number in a transaction of its own.
+func next(ctx context.Context, t testing.TB, pool *sql.DB, s *series.Series, tenant string) (n series.Number, err error) {
+	err = within(t, pool, func(tx *sql.Tx) (err error) {
+		n, err = s.NextTx(ctx, tx, tenant)
+		return err
 	})
+	return n, err
 }
 
-// TestGapless: many take the numbers of some tenants and give some back. Each tenant has them from
-// the first on and without gaps.
+// TestGapless: many take the numbers of some tenants, from the first one on, and give some back. They
+// wait for each other, but not in a circle, and leave no gaps.
 func TestGapless(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool := e.pool(t, dsn)
-		store, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		s := openSeries(t, store, series.Config{Period: series.Month, Format: "INV-{2006}-{01}-{000}", Gapless: true})
-		rawExec(t, e.db(t, dsn), "CREATE TABLE invoice (tenant VARCHAR(36) NOT NULL, number VARCHAR(36) NOT NULL, PRIMARY KEY (tenant, number))")
-		insert := "INSERT INTO invoice VALUES (?, ?)"
-		if e.speaks == "postgres" {
-			insert = "INSERT INTO invoice VALUES ($1, $2)"
-		}
-		tenants := []string{"a", "b", "c"}
-		errBack := errors.New("rolled back")
-		var wg sync.WaitGroup
-		for range 6 {
-			wg.Go(func() {
-				for range 12 {
-					tenant, back := tenants[rand.IntN(len(tenants))], rand.IntN(3) == 0
-					err := within(t, pool, func(tx *sql.Tx) error {
-						n, err := s.NextTx(t.Context(), tx, tenant)
-						if err != nil {
-							return err
-						}
-						if _, err := tx.ExecContext(t.Context(), insert, tenant, n.String()); err != nil {
-							return err
-						}
-						if back {
-							return errBack
-						}
-						return nil
-					})
-					if err != nil && !errors.Is(err, errBack) {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		for _, tenant := range tenants {
-			var numbers []string
-			require.NoError(t, e.db(t, dsn).Raw("SELECT number FROM invoice WHERE tenant = ? ORDER BY number", tenant).Scan(&numbers).Error)
-			require.NotEmpty(t, numbers)
-			for i, n := range numbers {
-				require.Equal(t, fmt.Sprintf("%s%03d", numbers[0][:12], i+1), n, tenant)
-			}
-		}
-	})
-}
-
-// TestGaplessFirstNumbers: transactions that take the first numbers of the same and of neighboring
-// tenants at once wait for each other, but not in a circle.
-func TestGaplessFirstNumbers(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool := e.pool(t, dsn)
-		store, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		s := openSeries(t, store, series.Config{Gapless: true})
+		pool, _, s := gapless(t, e, dsn, series.Config{Period: series.Month})
 		var (
-			wg  sync.WaitGroup
-			mu  sync.Mutex
-			all = map[string][]int64{}
+			wg      sync.WaitGroup
+			mu      sync.Mutex
+			got     = map[string][]int64{}
+			errBack = errors.New("rolled back")
 		)
 		for i := range 12 {
 			wg.Go(func() {
-				for round := range 5 {
-					tenant := fmt.Sprint(round, "-", i/4)
-					err := within(t, pool, func(tx *sql.Tx) error {
-						n, err := s.NextTx(t.Context(), tx, tenant)
-						mu.Lock()
-						defer mu.Unlock()
-						all[tenant] = append(all[tenant], n.Value)
+				for round := range 15 {
+					tenant, n := fmt.Sprint(round/3, "-", i/4), series.Number{}
+					err := within(t, pool, func(tx *sql.Tx) (err error) {
+						if n, err = s.NextTx(t.Context(), tx, tenant); err == nil && (round+i)%3 == 0 {
+							return errBack
+						}
 						return err
 					})
-					if err != nil {
+					mu.Lock()
+					if err == nil {
+						got[tenant] = append(got[tenant], n.Value)
+					} else if !errors.Is(err, errBack) {
 						t.Error(err)
 					}
+					mu.Unlock()
 				}
 			})
 		}
 		wg.Wait()
-		require.Len(t, all, 15)
-		for tenant, numbers := range all {
+		require.Len(t, got, 15)
+		for tenant, numbers := range got {
 			slices.Sort(numbers)
-			require.Equal(t, []int64{1, 2, 3, 4}, numbers, tenant)
+			require.Equal(t, []int64{1, 2, 3, 4, 5, 6, 7, 8}, numbers, tenant)
 		}
 	})
 }
@@ -165,10 +115,7 @@ func TestGaplessFirstNumbers(t *testing.T) {
 // TestGaplessRollback: a rollback gives all numbers of a transaction back.
 func TestGaplessRollback(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool := e.pool(t, dsn)
-		store, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		s := openSeries(t, store, series.Config{Gapless: true})
+		pool, store, s := gapless(t, e, dsn, series.Config{})
 		for _, back := range []error{errors.New("rolled back"), nil} {
 			err := within(t, pool, func(tx *sql.Tx) error {
 				for want := range int64(3) {
@@ -190,41 +137,30 @@ func TestGaplessRollback(t *testing.T) {
 // configured.
 func TestGaplessWrongTransactions(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool := e.pool(t, dsn)
-		store, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		s := openSeries(t, store, series.Config{Gapless: true})
-		_, err = s.Next(t.Context(), "a")
+		pool, store, s := gapless(t, e, dsn, series.Config{})
+		_, err := s.Next(t.Context(), "a")
 		require.ErrorIs(t, err, series.ErrTransaction)
 		for _, tx := range []series.Tx{nil, (*sql.Tx)(nil)} {
 			_, err = s.NextTx(t.Context(), tx, "a")
 			require.ErrorIs(t, err, series.ErrTransaction)
 		}
-		require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
-			_, err := openSeries(t, store, series.Config{}).NextTx(t.Context(), tx, "a")
-			require.ErrorIs(t, err, series.ErrTransaction)
-			_, err = s.NextTx(t.Context(), tx, "a b")
-			require.ErrorIs(t, err, series.ErrScope)
-			return nil
-		}))
+		_, err = next(t.Context(), t, pool, openSeries(t, store, series.Config{}), "a")
+		require.ErrorIs(t, err, series.ErrTransaction)
+		_, err = next(t.Context(), t, pool, s, "a b")
+		require.ErrorIs(t, err, series.ErrScope)
 		_, err = store.Given(t.Context(), "invoices.a")
 		require.ErrorIs(t, err, segment.ErrUnknown)
 		require.NoError(t, s.Close())
-		require.ErrorIs(t, within(t, pool, func(tx *sql.Tx) error {
-			_, err := s.NextTx(t.Context(), tx, "a")
-			return err
-		}), segment.ErrClosed)
+		_, err = next(t.Context(), t, pool, s, "a")
+		require.ErrorIs(t, err, segment.ErrClosed)
 	})
 }
 
 // TestGaplessOnOneConnection: the pool has no connection but that of the transaction.
 func TestGaplessOnOneConnection(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool := e.pool(t, dsn)
+		pool, _, s := gapless(t, e, dsn, series.Config{Max: 2})
 		pool.SetMaxOpenConns(1)
-		store, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		s := openSeries(t, store, series.Config{Gapless: true, Max: 2})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
@@ -240,52 +176,24 @@ func TestGaplessOnOneConnection(t *testing.T) {
 	})
 }
 
-// TestGaplessWithoutTheTable: it is missing since the series has started. The error says so.
-func TestGaplessWithoutTheTable(t *testing.T) {
+// TestGaplessSeriesThatIssuesNothing: the table is gone, which is no fault of a transaction, though the
+// pool has no connection but that of the transaction.
+func TestGaplessSeriesThatIssuesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool := e.pool(t, dsn)
+		pool, _, s := gapless(t, e, dsn, series.Config{})
 		pool.SetMaxOpenConns(1)
-		store, err := dbseq.NewSegments(pool, e.dialect)
+		_, err := pool.ExecContext(t.Context(), "DROP TABLE snowlease_segment")
 		require.NoError(t, err)
-		s := openSeries(t, store, series.Config{Gapless: true})
-		_, err = pool.ExecContext(t.Context(), "DROP TABLE snowlease_segment")
-		require.NoError(t, err)
-		err = within(t, pool, func(tx *sql.Tx) error {
-			_, err := s.NextTx(t.Context(), tx, "a")
-			return err
-		})
-		require.ErrorContains(t, err, "there is no table snowlease_segment")
-		require.ErrorIs(t, err, lease.ErrSetup)
-	})
-}
-
-// TestTransactionOfAnotherDatabase: a transaction that is in another database or schema than the
-// store gets the numbers of the store, with a pool of the application or one of the store's own.
-func TestTransactionOfAnotherDatabase(t *testing.T) {
-	onEachTenancy(t, func(t *testing.T, s tenancy) {
-		runSegmentFile(t, s.tenantDB, s.engine)
-		shared, err := dbseq.NewSegments(s.pool, s.engine.dialect)
-		require.NoError(t, err)
-		theirs, err := s.tenantDB.DB()
-		require.NoError(t, err)
-		last := int64(0)
-		for _, store := range []*dbseq.Segments{shared, segments(t, s.db)} {
-			numbers := openSeries(t, store, series.Config{Gapless: true})
-			for _, pool := range []*sql.DB{theirs, s.pool} {
-				require.NoError(t, within(t, pool, func(tx *sql.Tx) error {
-					n, err := numbers.NextTx(t.Context(), tx, "a")
-					last++
-					require.Equal(t, last, n.Value)
-					return err
-				}))
-			}
-			require.Error(t, within(t, theirs, func(tx *sql.Tx) error {
-				_, err := numbers.NextTx(t.Context(), tx, "a")
-				require.NoError(t, err)
-				return errors.New("taken back")
-			}))
+		for range 3 {
+			_, err = next(t.Context(), t, pool, s, "a")
+			require.ErrorContains(t, err, "there is no table snowlease_segment")
+			require.ErrorIs(t, err, lease.ErrSetup)
 		}
-		require.EqualValues(t, 0, number(t, s.tenantDB, "SELECT COUNT(*) FROM snowlease_segment"))
+		st := s.Status()
+		require.NotZero(t, st.Failures)
+		require.False(t, st.FailingSince.IsZero())
+		require.Equal(t, segment.StateWaiting, st.State)
+		require.Error(t, s.Healthy(t.Context()))
 	})
 }
 
@@ -293,27 +201,44 @@ func TestTransactionOfAnotherDatabase(t *testing.T) {
 // get their numbers.
 func TestGaplessFirstNumberByAWrongClock(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool := e.pool(t, dsn)
-		store, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		cfg := series.Config{Period: series.Year, Gapless: true, Format: "{2006}-{0}"}
+		pool, _, s := gapless(t, e, dsn, series.Config{Period: series.Year, Format: "{2006}-{0}"})
 		now := time.Now().UTC()
-		for _, years := range []int{70, -20, 0} {
-			s, off := openSeries(t, store, cfg), hostclock.With(t.Context(), func() time.Time { return now.AddDate(years, 0, 0) })
+		for _, years := range []int{70, -20} {
+			off := hostclock.With(t.Context(), func() time.Time { return now.AddDate(years, 0, 0) })
+			_, err := next(off, t, pool, s, "a")
+			require.ErrorIs(t, err, segment.ErrClock)
+		}
+		n, err := next(t.Context(), t, pool, s, "a")
+		require.NoError(t, err)
+		require.EqualValues(t, 1, n.Value)
+	})
+}
+
+// firstAtOnce takes the first numbers of n tenants in transactions that have all begun before. A
+// transaction may lose against another if lose is set.
+func firstAtOnce(t *testing.T, e engine, pool *sql.DB, s *series.Series, n int, lose bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	lost := map[string]string{"mysql": "Error 1213", "postgres": "40P01"}[e.speaks]
+	prefix := rand.Int()
+	var begun, wg sync.WaitGroup
+	begun.Add(n)
+	for i := range n {
+		wg.Go(func() {
 			err := within(t, pool, func(tx *sql.Tx) error {
-				n, err := s.NextTx(off, tx, "a")
-				if err == nil {
-					require.EqualValues(t, 1, n.Value)
-				}
+				begun.Done()
+				begun.Wait()
+				_, err := s.NextTx(ctx, tx, fmt.Sprint(prefix, "-", i))
 				return err
 			})
-			if years == 0 {
-				require.NoError(t, err)
-			} else {
-				require.ErrorIs(t, err, segment.ErrClock)
+			if err != nil && !(lose && strings.Contains(err.Error(), lost)) {
+				t.Error(err)
 			}
-		}
-	})
+		})
+	}
+	wg.Wait()
+	require.NoError(t, ctx.Err())
 }
 
 // TestGaplessFirstNumbersOfABusyPool: all connections are in transactions that each take the first
@@ -323,36 +248,24 @@ func TestGaplessFirstNumbersOfABusyPool(t *testing.T) {
 		if e.speaks == "sqlite" {
 			return // writes one transaction after another
 		}
-		pool := e.pool(t, dsn)
+		pool, _, s := gapless(t, e, dsn, series.Config{})
 		pool.SetMaxOpenConns(3)
-		store, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		s := openSeries(t, store, series.Config{Gapless: true})
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		var begun, wg sync.WaitGroup
-		begun.Add(3)
-		for i := range 3 {
-			wg.Go(func() {
-				err := within(t, pool, func(tx *sql.Tx) error {
-					begun.Done()
-					begun.Wait()
-					_, err := s.NextTx(ctx, tx, fmt.Sprint("tenant", i*1000))
-					return err
-				})
-				if err != nil && !transient(e, err) {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		require.NoError(t, ctx.Err())
+		firstAtOnce(t, e, pool, s, 3, true)
 	})
 }
 
-// transient reports whether a transaction lost against another, and is to be repeated.
-func transient(e engine, err error) bool {
-	return strings.Contains(err.Error(), map[string]string{"mysql": "Error 1213", "postgres": "40P01"}[e.speaks])
+// TestGaplessFirstNumbersWithAPoolOfItsOwn: the store has two connections of its own, as by fx, which the
+// transactions do not use.
+func TestGaplessFirstNumbersWithAPoolOfItsOwn(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		if e.speaks != "mysql" {
+			return
+		}
+		pool, s := e.pool(t, dsn), openSeries(t, segments(t, e.db(t, dsn)), series.Config{Gapless: true})
+		for range 5 {
+			firstAtOnce(t, e, pool, s, 24, false)
+		}
+	})
 }
 
 // TestGaplessSerializable: the first number, in a transaction that locks what it reads.
@@ -361,10 +274,7 @@ func TestGaplessSerializable(t *testing.T) {
 		if e.speaks == "sqlite" {
 			return // knows no other
 		}
-		pool := e.pool(t, dsn)
-		store, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		s := openSeries(t, store, series.Config{Gapless: true})
+		pool, _, s := gapless(t, e, dsn, series.Config{})
 		for want := range int64(2) {
 			tx, err := pool.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
 			require.NoError(t, err)
@@ -379,28 +289,23 @@ func TestGaplessSerializable(t *testing.T) {
 // TestGaplessBySnapshotIsolation: MariaDB refuses by default since 11.6.2 to change a row that others
 // have changed since the transaction first read. A number that is asked for first does not fail.
 func TestGaplessBySnapshotIsolation(t *testing.T) {
-	e := engines[slices.IndexFunc(engines, func(e engine) bool { return e.name == "mariadb" })]
+	e := engines[1]
 	cfg, err := mysqldriver.ParseDSN(e.dsn(t))
 	require.NoError(t, err)
 	cfg.Params = map[string]string{"innodb_snapshot_isolation": "1"}
-	pool := e.pool(t, cfg.FormatDSN())
-	store, err := dbseq.NewSegments(pool, e.dialect)
-	require.NoError(t, err)
-	s := openSeries(t, store, series.Config{Gapless: true})
-	next := func() error {
-		return within(t, pool, func(tx *sql.Tx) error {
-			_, err := s.NextTx(t.Context(), tx, "a")
-			return err
-		})
-	}
-	require.NoError(t, next(), "which creates the row")
+	pool, _, s := gapless(t, e, cfg.FormatDSN(), series.Config{})
+	_, err = next(t.Context(), t, pool, s, "a")
+	require.NoError(t, err, "which creates the row")
 
 	holds, err := pool.BeginTx(t.Context(), nil)
 	require.NoError(t, err)
 	_, err = s.NextTx(t.Context(), holds, "a")
 	require.NoError(t, err)
 	waits := make(chan error, 1)
-	go func() { waits <- next() }()
+	go func() {
+		_, err := next(t.Context(), t, pool, s, "a")
+		waits <- err
+	}()
 	require.Eventually(t, func() bool {
 		var n int
 		require.NoError(t, pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'").Scan(&n))
@@ -410,113 +315,23 @@ func TestGaplessBySnapshotIsolation(t *testing.T) {
 	require.NoError(t, <-waits)
 }
 
-// TestGaplessFirstNumbersWithAPoolOfItsOwn: the store has two connections of its own, as by fx, which the
-// transactions do not use.
-func TestGaplessFirstNumbersWithAPoolOfItsOwn(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.speaks != "mysql" {
-			return
-		}
-		pool := e.pool(t, dsn)
-		s := openSeries(t, segments(t, e.db(t, dsn)), series.Config{Gapless: true})
-		for round := range 5 {
-			var begun, wg sync.WaitGroup
-			begun.Add(24)
-			for i := range 24 {
-				wg.Go(func() {
-					err := within(t, pool, func(tx *sql.Tx) error {
-						begun.Done()
-						begun.Wait()
-						_, err := s.NextTx(t.Context(), tx, fmt.Sprint(round, "-", i))
-						return err
-					})
-					if err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-		}
-	})
-}
-
-// TestGaplessSeriesThatIssuesNothing: the table is gone, which is no fault of a transaction.
-func TestGaplessSeriesThatIssuesNothing(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		pool, err := db.DB()
-		require.NoError(t, err)
-		s := openSeries(t, segments(t, db), series.Config{Gapless: true})
-		_, err = pool.ExecContext(t.Context(), "DROP TABLE snowlease_segment")
-		require.NoError(t, err)
-		for range 3 {
-			err := within(t, pool, func(tx *sql.Tx) error {
-				_, err := s.NextTx(t.Context(), tx, "a")
-				return err
-			})
-			require.ErrorIs(t, err, lease.ErrSetup)
-		}
-		st := s.Status()
-		require.NotZero(t, st.Failures)
-		require.False(t, st.FailingSince.IsZero())
-		require.Equal(t, segment.StateWaiting, st.State)
-		require.Error(t, s.Healthy(t.Context()))
-	})
-}
-
-// BenchmarkGapless measures numbers in transactions of their own, by one caller and by eight that
-// share a tenant.
-func BenchmarkGapless(b *testing.B) {
-	for _, e := range engines {
-		for _, callers := range []int{1, 8} {
-			b.Run(fmt.Sprintf("%s/%d", e.name, callers), func(b *testing.B) {
-				pool := e.pool(b, e.dsn(b))
-				store, err := dbseq.NewSegments(pool, e.dialect)
-				require.NoError(b, err)
-				s := openSeries(b, store, series.Config{Gapless: true})
-				var wg sync.WaitGroup
-				b.ResetTimer()
-				for i := range callers {
-					wg.Go(func() {
-						for k := i; k < b.N; k += callers {
-							err := within(b, pool, func(tx *sql.Tx) error {
-								_, err := s.NextTx(b.Context(), tx, "a")
-								return err
-							})
-							if err != nil {
-								b.Error(err)
-							}
-						}
-					})
-				}
-				wg.Wait()
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "numbers/s")
-			})
-		}
-	}
-}
-
 // TestSeriesBehindASnapshot: a transaction of MySQL that has read before does not see in a SELECT why
 // it gets no number.
 func TestSeriesBehindASnapshot(t *testing.T) {
-	t.Parallel()
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		if e.name != "mysql" { // MariaDB refuses by innodb_snapshot_isolation
 			return
 		}
-		pool := e.pool(t, dsn)
-		store, err := dbseq.NewSegments(pool, e.dialect)
+		pool, _, s := gapless(t, e, dsn, series.Config{Max: 2})
+		_, err := next(t.Context(), t, pool, s, "a") // 1
 		require.NoError(t, err)
-		s := openSeries(t, store, series.Config{Gapless: true, Max: 2})
-		take := func(tx *sql.Tx) error { _, err := s.NextTx(t.Context(), tx, "a"); return err }
-		require.NoError(t, within(t, pool, take)) // 1
-
-		tx, err := pool.BeginTx(t.Context(), nil)
-		require.NoError(t, err)
-		defer func() { _ = tx.Rollback() }()
-		var n int
-		require.NoError(t, tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM snowlease_segment").Scan(&n))
-		require.NoError(t, within(t, pool, take)) // 2, the last
-		require.ErrorContains(t, take(tx), "run it again")
+		require.ErrorContains(t, within(t, pool, func(tx *sql.Tx) error {
+			var n int
+			require.NoError(t, tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM snowlease_segment").Scan(&n))
+			_, err := next(t.Context(), t, pool, s, "a") // 2, the last
+			require.NoError(t, err)
+			_, err = s.NextTx(t.Context(), tx, "a")
+			return err
+		}), "run it again")
 	})
 }

@@ -7,36 +7,49 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/internal/generator"
-	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
-// An account is a user of a database server, whose right password is "right".
+// An account is a user of a database server, whose right password is "right" and who may do nothing
+// yet but log in.
 type account struct {
-	t         *testing.T
-	e         engine
-	admin     func(query string)
-	dsn, user string
-	name      string // as SQL writes it
+	t          *testing.T
+	e          engine
+	db         *gorm.DB // of an administrator
+	dsn        string   // of the administrator
+	user       string
+	name       string // as SQL writes it
+	database   string
+	everything string // the right to do everything
+}
+
+// onAccounts runs f for each engine that has accounts, each time with a new one.
+func onAccounts(t *testing.T, f func(t *testing.T, a *account)) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		if e.speaks != "sqlite" {
+			f(t, newAccount(t, e, dsn))
+		}
+	})
 }
 
 func newAccount(t *testing.T, e engine, dsn string) *account {
 	db := e.db(t, dsn)
-	name := db.Migrator().CurrentDatabase()
-	a := &account{t: t, e: e, dsn: dsn, admin: func(query string) { t.Helper(); rawExec(t, db, query) }}
-	a.user = "app_" + name[len(name)-12:]
-	a.name = a.user
+	database := db.Migrator().CurrentDatabase()
+	a := &account{t: t, e: e, db: db, dsn: dsn, database: database}
+	a.user = "app_" + database[len(database)-12:] // at most 32 characters on MySQL
 	if e.speaks == "mysql" {
 		a.name = "'" + a.user + "'@'%'"
+		a.everything = "GRANT ALL ON " + database + ".* TO " + a.name
 		a.admin("CREATE USER " + a.name + " IDENTIFIED BY 'right'")
-		a.admin("GRANT ALL ON " + name + ".* TO " + a.name)
 	} else {
-		a.admin("CREATE ROLE " + a.user + " LOGIN SUPERUSER PASSWORD 'right'")
+		a.name = a.user
+		a.everything = "ALTER ROLE " + a.name + " SUPERUSER"
+		a.admin("CREATE ROLE " + a.name + " LOGIN PASSWORD 'right'")
+		a.admin("REVOKE CREATE ON SCHEMA public FROM PUBLIC") // as PostgreSQL has done itself since 15
 	}
 	t.Cleanup(func() {
 		if e.speaks == "postgres" {
@@ -47,22 +60,27 @@ func newAccount(t *testing.T, e engine, dsn string) *account {
 	return a
 }
 
+// admin runs a statement of the administrator.
+func (a *account) admin(query string) {
+	a.t.Helper()
+	rawExec(a.t, a.db, query)
+}
+
 // as returns the DSN of the database for another user, and of another database unless name
 // is empty.
 func (a *account) as(user, password, name string) string {
-	if a.e.speaks == "postgres" {
-		dsn := a.dsn + " user=" + user + " password=" + password
-		if name != "" {
-			dsn += " dbname=" + name
-		}
-		return dsn
-	}
-	head, tail, _ := strings.Cut(a.dsn[strings.LastIndex(a.dsn, "@"):], "/")
 	if name == "" {
-		name, _, _ = strings.Cut(tail, "?")
+		name = a.database
 	}
+	if a.e.speaks == "postgres" {
+		return a.dsn + " user=" + user + " password=" + password + " dbname=" + name
+	}
+	head, _, _ := strings.Cut(a.dsn[strings.LastIndex(a.dsn, "@"):], "/")
 	return user + ":" + password + head + "/" + name
 }
+
+// right is the DSN of the account.
+func (a *account) right() string { return a.as(a.user, "right", "") }
 
 func (a *account) open(dsn string) *dbseq.Center {
 	a.t.Helper()
@@ -81,27 +99,18 @@ func (a *account) password(now string) {
 		return
 	}
 	a.admin("ALTER USER " + a.name + " IDENTIFIED BY '" + now + "'")
-	db := a.e.db(a.t, a.dsn)
 	var connections []string
-	require.NoError(a.t, db.Raw("SELECT id FROM information_schema.processlist WHERE user = ?", a.user).Scan(&connections).Error)
+	require.NoError(a.t, a.db.Raw("SELECT id FROM information_schema.processlist WHERE user = ?", a.user).Scan(&connections).Error)
 	for _, id := range connections {
-		db.Exec("KILL " + id) // it may have ended
+		a.db.Exec("KILL " + id) // it may have ended
 	}
-}
-
-// onAccounts runs f for each engine with accounts.
-func onAccounts(t *testing.T, f func(t *testing.T, a *account)) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.speaks != "sqlite" {
-			f(t, newAccount(t, e, dsn))
-		}
-	})
 }
 
 // TestStartFailsAtOnce: a login that is refused, and a database that is not there, end a
 // start at once. The error says what to do.
 func TestStartFailsAtOnce(t *testing.T) {
 	onAccounts(t, func(t *testing.T, a *account) {
+		a.admin(a.everything)
 		for _, c := range []struct{ dsn, want string }{
 			{a.as(a.user, "geheim", ""), "check the user and the password in the DSN"},
 			{a.as("nobody", "geheim", ""), "check the user and the password in the DSN"},
@@ -141,31 +150,17 @@ func TestFolderOfSQLite(t *testing.T) {
 // renews it once the password is right again.
 func TestPasswordWrongForAWhile(t *testing.T) {
 	onAccounts(t, func(t *testing.T, a *account) {
-		c := a.open(a.as(a.user, "right", ""))
-		g, err := generator.New(snowflake.Layout{})
+		a.admin(a.everything)
+		w, err := snowlease.New(a.open(a.right()), snowlease.Config{Namespace: "orders", TTL: 3 * time.Second, Skew: time.Second})
 		require.NoError(t, err)
-		req := keeper.NewRequest("orders", g.Layout())
-		req.TTL, req.Skew, req.Owner = 3*time.Second, time.Second, lease.NewOwner()
-		require.NoError(t, c.Extras().Init(t.Context(), req))
-		k, err := keeper.New(keeper.Config{Center: c, Generator: g, Request: req})
-		require.NoError(t, err)
-		require.NoError(t, k.Start(t.Context()))
-		until := func(what string, is func(keeper.Status) bool) {
-			require.Eventually(t, func() bool { return is(k.Status()) }, time.Minute, 10*time.Millisecond, what)
+		require.NoError(t, w.Start(t.Context()))
+		until := func(what string, is func(snowlease.Status) bool) {
+			require.Eventually(t, func() bool { return is(w.Status()) }, time.Minute, 10*time.Millisecond, what)
 		}
 		a.password("other")
-		until("refused", func(s keeper.Status) bool {
-			return strings.Contains(errorText(s.Err), "check the user and the password")
-		})
+		until("refused", func(s snowlease.Status) bool { return strings.Contains(s.Error, "check the user and the password") })
 		a.password("right")
-		until("renewed", func(s keeper.Status) bool { return s.Err == nil && s.State == keeper.Holding })
-		require.NoError(t, k.Stop(t.Context()))
+		until("renewed", func(s snowlease.Status) bool { return s.Error == "" && s.State == snowlease.StateReady })
+		require.NoError(t, w.Stop(t.Context()))
 	})
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

@@ -1,7 +1,6 @@
 package dbseq_test
 
 import (
-	"database/sql"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,10 +19,7 @@ func TestSharedPoolWithoutAutocommit(t *testing.T) {
 				return // has no such setting
 			}
 			db := e.db(t, dsn)
-			driver, dsn := place(db)
-			pool, err := sql.Open(driver, dsn+"&"+set)
-			require.NoError(t, err)
-			defer pool.Close()
+			pool := e.pool(t, dsn+"&"+set)
 			pool.SetMaxOpenConns(1)
 			c, err := dbseq.New(pool, dbseq.MySQL)
 			require.NoError(t, err)

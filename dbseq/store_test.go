@@ -1,10 +1,12 @@
 package dbseq_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -168,39 +170,94 @@ func number(t testing.TB, db *gorm.DB, query string, values ...any) (n int64) {
 	return n
 }
 
-// A store is a database with the faults of leasetest.
+// A store is the tables of a prefix in a database, with the faults of leasetest. If it is shifted, its
+// clock is that of the server, to which Sleep adds, so that nobody waits for a lease to end.
 type store struct {
 	db       *gorm.DB
+	through  *gorm.DB // what centers connect to in place of db
+	prefix   string
 	opts     []dbseq.Option
 	compared bool
+	shifted  bool
 	other    atomic.Int64
 }
 
-func newStore(t testing.TB, e engine, opts ...dbseq.Option) *store {
-	return &store{db: e.db(t, e.dsn(t)), opts: opts, compared: len(opts) == 0}
+// newStore is a store of the tables that a center has by default.
+func newStore(db *gorm.DB) *store { return &store{db: db, prefix: "snowlease_", compared: true} }
+
+// stores returns a function that makes shifted stores in a database, on SQLite one in each.
+func stores(t testing.TB, e engine, opts ...dbseq.Option) func(testing.TB) leasetest.Store {
+	var (
+		db = e.db(t, e.dsn(t))
+		n  atomic.Int64
+	)
+	return func(t testing.TB) leasetest.Store {
+		s := &store{db: db, prefix: fmt.Sprintf("s%d_", n.Add(1)), compared: len(opts) == 0, shifted: true}
+		s.opts = append(slices.Clone(opts), dbseq.WithTablePrefix(s.prefix))
+		if e.start == nil { // one file is locked by one writer
+			s.db = e.db(t, e.dsn(t))
+		}
+		s.host(t, 0)
+		return s
+	}
 }
 
-func (s *store) Center(t testing.TB) lease.Center { return center(t, s.db, s.opts...) }
-func (s *store) Sleep(d time.Duration)            { time.Sleep(d) }
+// host creates the table that Sleep changes. A lock of it lasts for a statement.
+func (s *store) host(t testing.TB, ms int64) {
+	table := "CREATE TABLE snowlease_host (ms BIGINT PRIMARY KEY, number INTEGER NOT NULL)"
+	if s.db.Dialector.Name() == "mysql" {
+		table += " ENGINE=MEMORY"
+	}
+	s.exec(t, table)
+	s.exec(t, "INSERT INTO snowlease_host VALUES (?, 1)", ms)
+}
+
+// in is a statement for the tables of the store.
+func (s *store) in(query string) string { return strings.ReplaceAll(query, "snowlease_", s.prefix) }
+
+func (s *store) exec(t testing.TB, query string, values ...any) {
+	t.Helper()
+	rawExec(t, s.db, s.in(query), values...)
+}
+
+func (s *store) Center(t testing.TB) lease.Center {
+	return s.shift(center(t, cmp.Or(s.through, s.db), s.opts...))
+}
+
+// shift lets a center of a shifted store read its clock.
+func (s *store) shift(c *dbseq.Center) *dbseq.Center {
+	if s.shifted {
+		c.ReadFrom(s.in("(({clock}) + (SELECT ms FROM snowlease_host))"), "")
+	}
+	return c
+}
+
+func (s *store) Sleep(d time.Duration) {
+	for range 100 { // in serializable sessions, others get in the way
+		if s.db.Exec(s.in("UPDATE snowlease_host SET ms = ms + ?"), d.Milliseconds()).Error == nil {
+			return
+		}
+	}
+	panic("the clock is stuck")
+}
+
 func (s *store) Traits() leasetest.Traits {
 	return leasetest.Traits{Incarnation: s.compared, RenewsAlone: true}
 }
 
 func (s *store) Wipe(t testing.TB) {
-	rawExec(t, s.db, "DELETE FROM snowlease_slot")
-	rawExec(t, s.db, "DELETE FROM snowlease_ticket")
-	rawExec(t, s.db, "DELETE FROM snowlease_meta")
+	for _, table := range []string{"slot", "ticket", "meta"} {
+		s.exec(t, "DELETE FROM snowlease_"+table)
+	}
 }
 
 func (s *store) Drop(t testing.TB, namespace string, what leasetest.Records) {
-	switch what {
-	case leasetest.OneSlot, leasetest.OneMark:
-		rawExec(t, s.db, "DELETE FROM snowlease_slot WHERE ns = ? AND slot = 0", namespace)
-	case leasetest.Owners:
-		rawExec(t, s.db, "UPDATE snowlease_slot SET owner = '', holder = '', since_ms = 0, ver = ver + 1 WHERE ns = ?", namespace)
-	case leasetest.Meta:
-		rawExec(t, s.db, "DELETE FROM snowlease_meta WHERE ns = ?", namespace)
-	}
+	s.exec(t, map[leasetest.Records]string{
+		leasetest.OneSlot: "DELETE FROM snowlease_slot WHERE ns = ? AND slot = 0",
+		leasetest.OneMark: "DELETE FROM snowlease_slot WHERE ns = ? AND slot = 0",
+		leasetest.Owners:  "UPDATE snowlease_slot SET owner = '', holder = '', since_ms = 0, ver = ver + 1 WHERE ns = ?",
+		leasetest.Meta:    "DELETE FROM snowlease_meta WHERE ns = ?",
+	}[what], namespace)
 }
 
 // columns are those that have what leasetest edits.
@@ -210,46 +267,41 @@ var columns = map[string]string{
 }
 
 func (s *store) Edit(_ testing.TB, namespace string, worker int64, field, value string) bool {
-	table, where := "slot", fmt.Sprintf("ns = ? AND slot = %d", worker)
+	from := s.in(fmt.Sprintf("snowlease_slot WHERE ns = ? AND slot = %d", worker))
 	if worker < 0 {
-		table, where = "meta", "ns = ?"
+		from = s.in("snowlease_meta WHERE ns = ?")
 	}
 	var written any = value
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil && field != "pin" && field != "owner" {
 		written = n
 	}
 	var is string // a session that is not strict cuts texts, and makes others a 0
-	return s.db.Exec("UPDATE snowlease_"+table+" SET "+columns[field]+" = ? WHERE "+where, written, namespace).Error == nil &&
-		s.db.Raw("SELECT "+columns[field]+" FROM snowlease_"+table+" WHERE "+where, namespace).Row().Scan(&is) == nil && is == value
+	return s.db.Exec("UPDATE "+strings.Replace(from, " ", " SET "+columns[field]+" = ? ", 1), written, namespace).Error == nil &&
+		s.db.Raw("SELECT "+columns[field]+" FROM "+from, namespace).Row().Scan(&is) == nil && is == value
 }
 
 // Delete does what docs/operations.md says.
 func (s *store) Delete(t testing.TB, namespace string, worker int64) {
 	if worker < 0 {
-		rawExec(t, s.db, "DELETE FROM snowlease_meta WHERE ns = ?", namespace)
+		s.exec(t, "DELETE FROM snowlease_meta WHERE ns = ?", namespace)
 		return
 	}
-	rawExec(t, s.db, "DELETE FROM snowlease_slot WHERE ns = ? AND slot = ?", namespace, worker)
+	s.exec(t, "DELETE FROM snowlease_slot WHERE ns = ? AND slot = ?", namespace, worker)
 }
 
 func (s *store) Snapshot(t testing.TB) (restore func()) {
 	kept := map[string][]map[string]any{}
-	for _, table := range []string{"snowlease_slot", "snowlease_ticket", "snowlease_meta"} {
+	for _, table := range []string{"slot", "ticket", "meta"} {
 		var rows []map[string]any
-		require.NoError(t, s.db.Table(table).Find(&rows).Error)
-		kept[table] = rows
+		require.NoError(t, s.db.Table(s.prefix+table).Find(&rows).Error)
+		kept[s.prefix+table] = rows
 	}
 	return func() {
 		require.NoError(t, s.db.Transaction(func(tx *gorm.DB) error {
 			for table, rows := range kept {
 				rawExec(t, tx, "DELETE FROM "+table)
-				for _, row := range rows {
-					var columns []string
-					var values []any
-					for column, value := range row {
-						columns, values = append(columns, column), append(values, value)
-					}
-					rawExec(t, tx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (?%s)", table, strings.Join(columns, ", "), strings.Repeat(", ?", len(values)-1)), values...)
+				if len(rows) > 0 {
+					require.NoError(t, tx.Table(table).Create(rows).Error)
 				}
 			}
 			return nil
@@ -260,19 +312,19 @@ func (s *store) Snapshot(t testing.TB) (restore func()) {
 // Reincarnate changes the incarnation on record, which has the same effect as another
 // server.
 func (s *store) Reincarnate(t testing.TB) {
-	rawExec(t, s.db, "UPDATE snowlease_meta SET incarnation = ?", fmt.Sprint("other ", s.other.Add(1)))
+	s.exec(t, "UPDATE snowlease_meta SET incarnation = ?", fmt.Sprint("other ", s.other.Add(1)))
 }
 
 func (s *store) Flip(t testing.TB) {
-	rawExec(t, s.db, "UPDATE snowlease_meta SET former = incarnation")
-	rawExec(t, s.db, "UPDATE snowlease_meta SET incarnation = ?", fmt.Sprint("other ", s.other.Load()))
+	s.exec(t, "UPDATE snowlease_meta SET former = incarnation")
+	s.exec(t, "UPDATE snowlease_meta SET incarnation = ?", fmt.Sprint("other ", s.other.Load()))
 }
 
 func TestContract(t *testing.T) {
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			leasetest.Run(t, func(t testing.TB) leasetest.Store { return newStore(t, e) })
+			leasetest.Run(t, stores(t, e))
 		})
 	}
 }
@@ -309,29 +361,27 @@ func quarantined(err error) bool {
 }
 
 // once runs f before the first statement that begins with prefix.
-func once(prefix string, f func()) func(int64, string) error {
-	done := false
+func once(prefix string, f func()) func(int64, string) error { return nth(1, prefix, f) }
+
+// nth runs f before the n-th statement that begins with prefix.
+func nth(n int, prefix string, f func()) func(int64, string) error {
 	return func(_ int64, query string) error {
-		if !done && strings.HasPrefix(query, prefix) {
-			done = true
-			f()
+		if strings.HasPrefix(query, prefix) {
+			if n--; n == 0 {
+				f()
+			}
 		}
 		return nil
 	}
 }
 
-// second passes on statements that begin with prefix, from the second one on.
-func second(prefix string, f func(int64, string) error) func(int64, string) error {
-	seen := false
-	return func(n int64, query string) error {
-		if !strings.HasPrefix(query, prefix) {
-			return nil
+// failing makes each statement fail that contains part.
+func failing(part string, err error) func(int64, string) error {
+	return func(_ int64, query string) error {
+		if strings.Contains(query, part) {
+			return err
 		}
-		if !seen {
-			seen = true
-			return nil
-		}
-		return f(n, query)
+		return nil
 	}
 }
 

@@ -12,22 +12,6 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// TestInitOnAnEmptyDatabase: Init creates the tables, opens its namespace, and fails the
-// second time. Another namespace waits.
-func TestInitOnAnEmptyDatabase(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		c := center(t, e.db(t, dsn))
-		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 32)))
-		require.ErrorIs(t, c.Extras().Init(t.Context(), request("orders", 32)), lease.ErrExists)
-		acquire(t, c, request("orders", 32))
-		_, err := c.Acquire(t.Context(), request("others", 32))
-		var q *lease.QuarantineError
-		require.ErrorAs(t, err, &q)
-		require.Equal(t, "nothing is on record for this namespace", q.Reason)
-		require.ErrorIs(t, c.Extras().Init(t.Context(), request("others", 32)), lease.ErrExists)
-	})
-}
-
 // TestLargePool: all slots of a pool are created, and the last one can be lent.
 func TestLargePool(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
@@ -46,29 +30,33 @@ func TestLargePool(t *testing.T) {
 	})
 }
 
-// TestTablesByHand: the files of dbseq/schema create the same tables as the code.
+// TestTablesByHand: the files of dbseq/schema create the same tables as the code, and the errors
+// name them.
 func TestTablesByHand(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		byCode := e.db(t, dsn)
+		byCode, byHand := e.db(t, dsn), e.db(t, e.dsn(t))
 		first(t, center(t, byCode), request("orders", 4))
+		require.NoError(t, segments(t, byCode).Create(t.Context(), "orders", 1))
 
-		byHand := e.db(t, e.dsn(t))
-		_, err := dbseqWithout(t, byHand).Acquire(t.Context(), request("orders", 4))
-		require.ErrorContains(t, err, "dbseq/schema/"+string(e.dialect)+".sql", "the error says what to do")
-		require.ErrorIs(t, err, lease.ErrSetup)
+		c, numbers := center(t, byHand, dbseq.WithoutMigrate()), segments(t, byHand, dbseq.WithoutMigrate())
+		for name, call := range map[string]func() error{
+			"":         func() error { _, err := c.Acquire(t.Context(), request("orders", 4)); return err },
+			"segment_": func() error { _, err := numbers.Reserve(t.Context(), reserve(1)); return err },
+		} {
+			err := call()
+			require.ErrorContains(t, err, "dbseq/schema/"+name+string(e.dialect)+".sql")
+			require.ErrorIs(t, err, lease.ErrSetup)
+		}
 		runFile(t, byHand, e)
+		runSegmentFile(t, byHand, e)
 		require.Equal(t, describe(t, e, byCode), describe(t, e, byHand))
 
-		c := dbseqWithout(t, byHand)
-		_, err = c.Acquire(t.Context(), request("orders", 4))
+		_, err := c.Acquire(t.Context(), request("orders", 4))
 		require.ErrorAs(t, err, new(*lease.QuarantineError), "nobody knows that these tables are new")
-		require.NoError(t, c.Extras().Init(t.Context(), request("known-to-be-new", 4)))
-		acquire(t, c, request("known-to-be-new", 4))
+		first(t, c, request("known-to-be-new", 4))
+		_, err = numbers.Reserve(t.Context(), reserve(1))
+		require.NoError(t, err)
 	})
-}
-
-func dbseqWithout(t testing.TB, db *gorm.DB) *dbseq.Center {
-	return center(t, db, dbseq.WithoutMigrate())
 }
 
 // runFile runs the DDL file as an administrator does.
@@ -105,51 +93,36 @@ func describe(t testing.TB, e engine, db *gorm.DB) (found []map[string]any) {
 	return found
 }
 
-// TestAccountWithoutCreate: the error names the file to run; afterwards it works.
+// TestAccountWithoutCreate: the errors name the files to run and the rights to grant. Afterwards all
+// works.
 func TestAccountWithoutCreate(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		admin := e.db(t, dsn)
-		var limited string
-		grant := func() {}
-		switch e.speaks {
-		case "sqlite":
-			return // has no accounts
-		case "mysql":
-			user := admin.Migrator().CurrentDatabase()[10:] + "_u"
-			rawExec(t, admin, "CREATE USER '"+user+"'@'%' IDENTIFIED BY 'pw'")
-			t.Cleanup(func() { admin.Exec("DROP USER '" + user + "'@'%'") })
-			rawExec(t, admin, "GRANT SELECT ON "+admin.Migrator().CurrentDatabase()+".* TO '"+user+"'@'%'")
-			limited = user + ":pw@" + dsn[strings.LastIndex(dsn, "@")+1:]
-			grant = func() {
-				for _, table := range []string{"slot", "ticket", "meta"} {
-					rawExec(t, admin, "GRANT SELECT, INSERT, UPDATE, DELETE ON "+admin.Migrator().CurrentDatabase()+".snowlease_"+table+" TO '"+user+"'@'%'")
-				}
-			}
-		case "postgres":
-			user := admin.Migrator().CurrentDatabase() + "_u"
-			rawExec(t, admin, "CREATE ROLE "+user+" LOGIN PASSWORD 'pw'")
-			rawExec(t, admin, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
-			t.Cleanup(func() { admin.Exec("DROP OWNED BY " + user); admin.Exec("DROP ROLE " + user) })
-			limited = dsn + " user=" + user + " password=pw"
-			grant = func() {
-				rawExec(t, admin, "GRANT SELECT, INSERT, UPDATE, DELETE ON snowlease_slot, snowlease_ticket, snowlease_meta TO "+user)
-			}
+	onAccounts(t, func(t *testing.T, a *account) {
+		if a.e.speaks == "mysql" {
+			a.admin("GRANT SELECT ON " + a.database + ".* TO " + a.name)
 		}
-		c := center(t, e.db(t, limited))
-		_, err := c.Acquire(t.Context(), request("orders", 4))
-		require.ErrorContains(t, err, "dbseq/schema/"+string(e.dialect)+".sql", "no CREATE")
-		require.ErrorIs(t, err, lease.ErrSetup)
-		runFile(t, admin, e)
-		if e.speaks == "postgres" { // MySQL hides tables from accounts without rights on them
-			_, err = c.Acquire(t.Context(), request("orders", 4))
-			require.ErrorContains(t, err, "grant the account SELECT, INSERT and UPDATE on the tables snowlease_slot and snowlease_meta, and SELECT, INSERT and DELETE on snowlease_ticket")
+		c, numbers := a.open(a.right()), segments(t, a.e.db(t, a.right()))
+		fail := func(want, ofNumbers string) {
+			_, err := c.Acquire(t.Context(), request("orders", 4))
+			require.ErrorContains(t, err, want)
+			require.ErrorIs(t, err, lease.ErrSetup)
+			_, err = numbers.Reserve(t.Context(), reserve(1))
+			require.ErrorContains(t, err, ofNumbers)
+			require.ErrorIs(t, err, lease.ErrSetup)
 		}
-		grant()
-		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 4)))
-		g := acquire(t, c, request("orders", 4))
-		g, err = c.Renew(t.Context(), g)
+		file := string(a.e.dialect) + ".sql"
+		fail("dbseq/schema/"+file, "dbseq/schema/segment_"+file)
+		runFile(t, a.db, a.e)
+		runSegmentFile(t, a.db, a.e)
+		if a.e.speaks == "postgres" { // MySQL hides tables from accounts without rights on them
+			fail("grant the account SELECT, INSERT and UPDATE on the tables snowlease_slot and snowlease_meta, and SELECT, INSERT and DELETE on snowlease_ticket",
+				"grant the account SELECT, INSERT and UPDATE on the table snowlease_segment")
+		}
+		for _, table := range []string{"slot", "ticket", "meta", "segment"} {
+			a.admin("GRANT SELECT, INSERT, UPDATE, DELETE ON snowlease_" + table + " TO " + a.name)
+		}
+		first(t, c, request("orders", 4))
+		_, err := numbers.Reserve(t.Context(), reserve(1))
 		require.NoError(t, err)
-		require.NoError(t, c.Release(t.Context(), g, g.Now))
 	})
 }
 
@@ -165,22 +138,6 @@ func TestNoDatabaseInTheDSN(t *testing.T) {
 		_, err := c.Acquire(t.Context(), request("orders", 4))
 		require.ErrorIs(t, err, lease.ErrSetup)
 		require.ErrorContains(t, err, "name the database in the DSN")
-	})
-}
-
-// TestTablesMadeAnewByAnother: a process that creates the tables cannot know whether they
-// existed before, so it lends above everything that they may have held.
-func TestTablesMadeAnewByAnother(t *testing.T) {
-	t.Parallel()
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		req := soon(request("orders", 1))
-		require.NoError(t, center(t, db).Extras().Init(t.Context(), req))
-		held := acquire(t, center(t, db), req)
-		for _, table := range []string{"slot", "ticket", "meta"} {
-			rawExec(t, db, "DROP TABLE snowlease_"+table)
-		}
-		requireDisjoint(t, held, acquireSoon(t, center(t, db), soon(request("orders", 1))))
 	})
 }
 
@@ -202,29 +159,21 @@ func TestTablesDroppedWhileHeld(t *testing.T) {
 	})
 }
 
-// TestSlotsWithoutTables: Slots creates no tables.
-func TestSlotsWithoutTables(t *testing.T) {
+// TestNoTablesAreCreatedToLook: who only looks, and an operator, creates no tables, and is told so.
+func TestNoTablesAreCreatedToLook(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		c := center(t, db)
 		_, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "there is no table snowlease_slot")
+		operator := c.Extras().Operator
+		_, err = operator.Record(t.Context(), "orders")
+		require.ErrorIs(t, err, lease.ErrUnknown)
+		require.ErrorContains(t, err, "there is no table snowlease_meta")
+		require.ErrorIs(t, operator.Revoke(t.Context(), "orders", 0, 1), lease.ErrUnknown)
+		_, err = operator.Quarantine(t.Context(), "orders", "by hand")
+		require.ErrorIs(t, err, lease.ErrUnknown)
 		require.False(t, db.Migrator().HasTable("snowlease_slot"))
-		first(t, c, request("orders", 4))
-		slots, err := c.Extras().Lister.Slots(t.Context(), "others")
-		require.NoError(t, err)
-		require.Empty(t, slots)
-	})
-}
-
-// TestTablePrefix: centers with different prefixes are independent.
-func TestTablePrefix(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		a, b := center(t, db), center(t, db, dbseq.WithTablePrefix("other_"))
-		first(t, a, request("orders", 1))
-		first(t, b, request("orders", 1))
-		require.True(t, db.Migrator().HasTable("other_meta"))
 	})
 }
 

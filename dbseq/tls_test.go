@@ -5,6 +5,7 @@ package dbseq_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"net/url"
 	"os"
 	"slices"
 	"testing"
@@ -24,36 +25,29 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	cert, key := testserver.Certificate(t)
 	other, _ := testserver.Certificate(t)
-	onMySQL := func(name string, start func(testing.TB, ...string) *testserver.Server) func(*testing.T) (string, func(string) string) {
-		return func(t *testing.T) (string, func(string) string) {
-			s := start(t, "--ssl-cert="+cert, "--ssl-key="+key)
-			return s.DSN(), func(authority string) string {
-				text, err := os.ReadFile(authority)
-				require.NoError(t, err)
-				roots := x509.NewCertPool()
-				require.True(t, roots.AppendCertsFromPEM(text))
-				name := name + authority
-				require.NoError(t, mysql.RegisterTLSConfig(name, &tls.Config{RootCAs: roots}))
-				cfg, err := mysql.ParseDSN(s.DSN())
-				require.NoError(t, err)
-				cfg.TLSConfig = name
-				return cfg.FormatDSN()
-			}
-		}
+	onMySQL := func(dsn, authority string) string {
+		text, err := os.ReadFile(authority)
+		require.NoError(t, err)
+		roots := x509.NewCertPool()
+		require.True(t, roots.AppendCertsFromPEM(text))
+		require.NoError(t, mysql.RegisterTLSConfig(authority, &tls.Config{RootCAs: roots}))
+		return dsn + "&tls=" + url.QueryEscape(authority)
 	}
-	for name, server := range map[string]func(*testing.T) (plain string, verified func(authority string) string){
-		"mysql":   onMySQL("mysql", testserver.NewMySQL),
-		"mariadb": onMySQL("mariadb", testserver.NewMariaDB),
-		"postgres": func(t *testing.T) (string, func(string) string) {
-			s := testserver.NewPostgres(t, "-c", "ssl=on", "-c", "ssl_cert_file="+cert, "-c", "ssl_key_file="+key)
-			return s.DSN(), func(authority string) string { return s.DSN() + " sslmode=verify-full sslrootcert=" + authority }
-		},
+	onPostgres := func(dsn, authority string) string { return dsn + " sslmode=verify-full sslrootcert=" + authority }
+	for name, server := range map[string]struct {
+		settings []string
+		verified func(dsn, authority string) string
+	}{
+		"mysql":    {[]string{"--ssl-cert=" + cert, "--ssl-key=" + key}, onMySQL},
+		"mariadb":  {[]string{"--ssl-cert=" + cert, "--ssl-key=" + key}, onMySQL},
+		"postgres": {[]string{"-c", "ssl=on", "-c", "ssl_cert_file=" + cert, "-c", "ssl_key_file=" + key}, onPostgres},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plain, verified := server(t)
+			e := servers[name]
+			plain := e.start(t, server.settings...).DSN()
 			open := func(dsn string) *dbseq.Center {
-				c, err := dbseq.Open(map[string]string{"mysql": "mysql", "mariadb": "mysql", "postgres": "pgx"}[name], dsn)
+				c, err := dbseq.Open(e.driver, dsn)
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, c.Close()) })
 				return c
@@ -65,13 +59,13 @@ func TestTLS(t *testing.T) {
 				require.NotEqual(t, -1, i)
 				return all[i]
 			}
-			c := open(verified(cert))
+			c := open(server.verified(plain, cert))
 			first(t, c, request("orders", 2))
 			require.Regexp(t, `^(TLS_)?[A-Z0-9_-]{8,}$`, encryption(c).Seen)
 			c = open(plain)
 			acquire(t, c, request("orders", 2))
 			require.Equal(t, "none, within this host", encryption(c).Seen)
-			_, err := open(verified(other)).Acquire(t.Context(), request("orders", 2))
+			_, err := open(server.verified(plain, other)).Acquire(t.Context(), request("orders", 2))
 			require.ErrorContains(t, err, "certificate")
 		})
 	}

@@ -140,12 +140,12 @@ func (clickhouse) Name() string { return "clickhouse" }
 type connPool struct{ gorm.ConnPool }
 
 // TestGormIsLeftAlone: nothing uses the application's pool or callbacks, whatever the
-// state of db. Plugins that route reads to a replica are such callbacks.
+// state and settings of db. Plugins that route reads to a replica are such callbacks.
 func TestGormIsLeftAlone(t *testing.T) {
 	for name, e := range engines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := open(t, e.open(e.dsn(t)))
+			db := open(t, e.open(e.dsn(t)), &gorm.Config{Logger: logger.Discard, SkipDefaultTransaction: true, PrepareStmt: true})
 			broken := errors.New("must not be called")
 			fail := func(tx *gorm.DB) { _ = tx.AddError(broken) }
 			require.NoError(t, db.Callback().Create().Before("*").Register("fail", fail))
@@ -169,13 +169,6 @@ func TestGormIsLeftAlone(t *testing.T) {
 			require.False(t, replica.Migrator().HasTable("snowlease_slot"), "the replica was not asked")
 		})
 	}
-}
-
-// TestSettingsOfGorm: settings of the *gorm.DB change nothing.
-func TestSettingsOfGorm(t *testing.T) {
-	t.Parallel()
-	db := open(t, libsqlite.Open(sqliteDSN(t)), &gorm.Config{Logger: logger.Discard, SkipDefaultTransaction: true, PrepareStmt: true})
-	require.Empty(t, lendAndReserve(t, db))
 }
 
 // TestSharedPool: without a DSN, the center shares the pool and warns.

@@ -2,7 +2,6 @@ package gormdb_test
 
 import (
 	"errors"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,8 +22,6 @@ type Bill struct {
 	from *series.Series // nil leaves it without a number
 }
 
-var errPosted = errors.New("it has a number")
-
 func (b *Bill) BeforeCreate(tx *gorm.DB) error {
 	if b.from == nil {
 		return nil
@@ -33,21 +30,6 @@ func (b *Bill) BeforeCreate(tx *gorm.DB) error {
 	text := number.String()
 	b.Number = &text
 	return err
-}
-
-// post numbers a stored bill, once.
-func post(db *gorm.DB, from *series.Series, id int64, tenant string) error {
-	return db.Transaction(func(tx *gorm.DB) error {
-		number, err := from.NextTx(tx.Statement.Context, gormdb.Tx(tx), tenant)
-		if err != nil {
-			return err
-		}
-		done := tx.Model(&Bill{}).Where("id = ? AND number IS NULL", id).Update("number", number.String())
-		if done.Error == nil && done.RowsAffected == 0 {
-			return errPosted
-		}
-		return done.Error
-	})
 }
 
 // onEachTx runs f on each engine, with and without prepared statements.
@@ -110,33 +92,6 @@ func TestTxRolledBack(t *testing.T) {
 		require.NoError(t, create(tx, 4, nil))
 		require.NoError(t, tx.Rollback().Error)
 		require.NoError(t, create(db, 5, nil))
-		numbersOf(t, db, "a", "B001", "B002", "B003")
-	})
-}
-
-// TestTxOfAPost: of many that post a bill at once, one numbers it, and the others leave no gap.
-func TestTxOfAPost(t *testing.T) {
-	onEachTx(t, func(t *testing.T, db *gorm.DB, _ *dbseq.Segments, bills *series.Series) {
-		for id := range int64(3) {
-			require.NoError(t, db.Create(&Bill{ID: id, Tenant: "a"}).Error)
-		}
-		for id := range int64(3) {
-			var wg sync.WaitGroup
-			results := make([]error, 5)
-			for i := range results {
-				wg.Go(func() { results[i] = post(db, bills, id, "a") })
-			}
-			wg.Wait()
-			posted := 0
-			for _, err := range results {
-				if err == nil {
-					posted++
-				} else {
-					require.ErrorIs(t, err, errPosted)
-				}
-			}
-			require.Equal(t, 1, posted)
-		}
 		numbersOf(t, db, "a", "B001", "B002", "B003")
 	})
 }

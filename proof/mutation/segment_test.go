@@ -49,7 +49,7 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"the last number is given again", segmentsSQL + "#reserve", `SET first_id = REPLY(GREATEST(max_id, :above) + 1),`, `SET first_id = REPLY(GREATEST(max_id, :above)),`, contractOnSQLite},
 	{"numbers above the last", segmentsSQL + "#reserve", `LEAST(:n, :max - GREATEST(max_id, :above))`, `:n`, contractOnSQLite},
 	{"no end", segmentsSQL + "#reserve", ` AND GREATEST(max_id, :above) < :max`, ` AND :max > 0`, contractOnSQLite},
-	{"all names are one", segmentsSQL + "#reserve", `WHERE name = :name AND GREATEST`, `WHERE :name <> '' AND GREATEST`, "TestSegmentNamesAreApart/sqlite"},
+	{"all names are one", segmentsSQL + "#reserve", `WHERE name = :name AND GREATEST`, `WHERE :name <> '' AND GREATEST`, contractOnSQLite},
 	{"whatever the name beside has given", segmentsSQL + "#beside", ` WHERE b.given BETWEEN :from AND :to`, ` WHERE :from <= :to`, contractOnSQLite},
 	{"who creates a name that is there begins anew", segmentsSQL + "#add", `ON CONFLICT DO NOTHING`, `ON CONFLICT DO UPDATE SET max_id = excluded.max_id`, contractOnSQLite},
 	{"who has numbers creates a name that is lost", "numbers/segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestSegmentsWipedWhileRunning/sqlite"},

@@ -183,7 +183,7 @@ func TestNames(t *testing.T) {
 	n := 0
 	for _, p := range pages(t) {
 		for _, name := range unknownTests(p) {
-			t.Errorf("%s: there is no test %s; a row of a table of tests says in which package, as in dbseq.TestStampede", p.name, name)
+			t.Errorf("%s: there is no test %s; a row of a table of tests says in which package, as in dbseq.TestContract", p.name, name)
 		}
 		for _, text := range unknownTexts(p) {
 			t.Errorf("%s: %s is not there", p.name, text)
