@@ -8,7 +8,6 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/hostseq"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -54,19 +53,15 @@ func ExampleConfig_explicit() {
 		panic(err)
 	}
 	defer center.Close()
-	req, err := snowlease.Config{Namespace: "orders"}.Request()
+	w, err := snowlease.Open(context.Background(), center, snowlease.Config{Namespace: "orders"})
 	if err != nil {
 		panic(err)
 	}
-	g, err := center.Acquire(context.Background(), req)
-	fmt.Println(g.Worker, err)
-
-	req.Owner = lease.NewOwner()
-	_, err = center.Acquire(context.Background(), req)
-	fmt.Println(err != nil)
+	fmt.Println(w.Status().Worker)
+	fmt.Println(w.Stop(context.Background()))
 	// Output:
-	// 5 <nil>
-	// true
+	// 5
+	// <nil>
 }
 
 // Without a directory, the clock of the host must not be set back across a restart.

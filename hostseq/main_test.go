@@ -1,11 +1,11 @@
 package hostseq
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,16 +44,10 @@ type role struct {
 	Offset time.Duration // of its clock
 }
 
-type order struct {
-	Verb string
-	IDs  int
-}
-
 type answer struct {
-	Grant      lease.Grant
-	IDs        []int64
-	Err        string
-	Full, Held bool
+	Grant lease.Grant
+	IDs   []int64
+	Err   string
 }
 
 // play carries out orders until its input ends.
@@ -74,18 +68,14 @@ func play(text string) error {
 	}
 	p := player{Center: center, gen: gen, req: keeper.NewRequest("orders", r.Layout)}
 	p.req.Holder = fmt.Sprint("pid ", os.Getpid())
-	in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)
-	for {
-		var o order
-		if in.Decode(&o) != nil {
+	for out := json.NewEncoder(os.Stdout); ; {
+		var verb string
+		var a answer
+		if _, err := fmt.Scanln(&verb, &p.ids); err != nil {
 			return nil
 		}
-		a := answer{}
-		err := p.obey(o, &a)
-		if err != nil {
+		if err := p.obey(verb, &a); err != nil {
 			a.Err = err.Error()
-			var full *lease.NoFreeWorkerError
-			a.Full, a.Held = errors.As(err, &full), errors.Is(err, ErrHeld)
 		}
 		if err := out.Encode(a); err != nil {
 			return err
@@ -100,12 +90,13 @@ type player struct {
 	req  lease.Request
 	lent generator.Range
 	g    lease.Grant
+	ids  int // how many to issue
 }
 
-func (p *player) obey(o order, a *answer) (err error) {
+func (p *player) obey(verb string, a *answer) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	switch o.Verb {
+	switch verb {
 	case "acquire":
 		p.req.Owner = lease.NewOwner()
 		if p.g, err = p.Acquire(ctx, p.req); err != nil {
@@ -123,7 +114,7 @@ func (p *player) obey(o order, a *answer) (err error) {
 		}
 		p.lent = next
 	case "ids":
-		a.IDs = make([]int64, o.IDs)
+		a.IDs = make([]int64, p.ids)
 		err = p.gen.NextIDs(ctx, a.IDs)
 	case "release":
 		err = p.Release(ctx, p.g, p.gen.Stop())
@@ -139,7 +130,7 @@ func rangeOf(g lease.Grant, at time.Duration) generator.Range {
 type process struct {
 	*testing.T
 	cmd *exec.Cmd
-	in  *json.Encoder
+	in  io.Writer
 	out *json.Decoder
 }
 
@@ -157,14 +148,15 @@ func start(t *testing.T, r role) *process {
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	p := &process{T: t, cmd: cmd, in: json.NewEncoder(in), out: json.NewDecoder(out)}
+	p := &process{T: t, cmd: cmd, in: in, out: json.NewDecoder(out)}
 	t.Cleanup(p.kill)
 	return p
 }
 
 func (p *process) do(verb string, ids int) answer {
 	p.Helper()
-	require.NoError(p, p.in.Encode(order{verb, ids}))
+	_, err := fmt.Fprintln(p.in, verb, ids)
+	require.NoError(p, err)
 	var a answer
 	require.NoError(p, p.out.Decode(&a))
 	return a

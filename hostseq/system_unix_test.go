@@ -188,7 +188,7 @@ func TestAPausedProcessKeepsItsSlot(t *testing.T) {
 	p, late := start(t, r), start(t, r)
 	p.must("acquire", 0)
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
-	require.True(t, late.do("acquire", 0).Held)
+	require.Contains(t, late.do("acquire", 0).Err, ErrHeld.Error())
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGCONT))
 	p.must("renew", 0)
 }
