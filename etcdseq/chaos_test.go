@@ -49,15 +49,6 @@ func TestChaos(t *testing.T) {
 	c.await(t, 16)
 
 	pause := func() { time.Sleep(rand.N(ttl)) }
-	follower := func() *testserver.Server {
-		leader := e.Leader()
-		for _, s := range e.Nodes {
-			if s != leader {
-				return s
-			}
-		}
-		return nil
-	}
 	snapshot, restores := e.Save(a), 0
 	down := func(end, back func(*testserver.Server), members ...*testserver.Server) {
 		for _, s := range members {
@@ -74,14 +65,14 @@ func TestChaos(t *testing.T) {
 		do   func()
 	}{
 		{"the leader is killed", func() { down((*testserver.Server).Kill, (*testserver.Server).Start, e.Leader()) }},
-		{"a minority is killed", func() { down((*testserver.Server).Kill, (*testserver.Server).Start, follower()) }},
+		{"a minority is killed", func() { down((*testserver.Server).Kill, (*testserver.Server).Start, followers(e)[0]) }},
 		{"the leader is stopped", func() { down((*testserver.Server).Pause, (*testserver.Server).Resume, e.Leader()) }},
-		{"a minority is stopped", func() { down((*testserver.Server).Pause, (*testserver.Server).Resume, follower()) }},
+		{"a minority is stopped", func() { down((*testserver.Server).Pause, (*testserver.Server).Resume, followers(e)[0]) }},
 		{"the leader is cut off", func() { down(e.Isolate, e.Heal, e.Leader()) }},
 		{"the quorum is lost", func() { down((*testserver.Server).Kill, (*testserver.Server).Start, e.Nodes[1:]...) }},
 		{"all are killed", func() { down((*testserver.Server).Kill, (*testserver.Server).Start, e.Nodes...) }},
 		{"a member is wiped and joins again", func() {
-			s := follower()
+			s := followers(e)[0]
 			s.Kill()
 			e.Rejoin(s)
 		}},
@@ -151,16 +142,11 @@ func TestPartition(t *testing.T) {
 	t.Run("etcd does not", func(t *testing.T) {
 		t.Parallel()
 		e := testserver.NewEtcd(t, 3)
-		leader := e.Leader()
-		var others []string
-		for _, s := range e.Nodes {
-			if s != leader {
-				others = append(others, s.DSN())
-			}
-		}
-		require.NoError(t, open(t, others...).Extras().Init(t.Context(), request()))
+		leader, others := e.Leader(), followers(e)
+		majority := open(t, others[0].DSN(), others[1].DSN())
+		require.NoError(t, majority.Extras().Init(t.Context(), request()))
 		e.Isolate(leader)
-		c := split(t, open(t, leader.DSN()), open(t, others...))
+		c := split(t, open(t, leader.DSN()), majority)
 		c.require(t)
 		require.Positive(t, c.ids.Load())
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,12 @@ func request() lease.Request {
 // config asks for what request does.
 func config(wait time.Duration) snowlease.Config {
 	return snowlease.Config{Namespace: "crew", Layout: layout, TTL: ttl, MaxTTL: ttl, Skew: skew, Wait: wait}
+}
+
+// followers returns the members that do not lead.
+func followers(e *testserver.Etcd) []*testserver.Server {
+	leader := e.Leader()
+	return slices.DeleteFunc(slices.Clone(e.Nodes), func(s *testserver.Server) bool { return s == leader })
 }
 
 // A crew is members that issue ids, and end and begin anew. It checks that the ids are

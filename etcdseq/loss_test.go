@@ -29,20 +29,13 @@ import (
 // the center notices.
 func TestRestore(t *testing.T) {
 	t.Parallel()
-	e := testserver.NewEtcd(t, 1)
+	e, c := begun(t)
 	url := e.Nodes[0].DSN()
-	first, admin := open(t, url), dial(t, url)
-	require.NoError(t, first.Extras().Init(t.Context(), request()))
-
-	req := func() lease.Request {
-		r := request()
-		r.Last = 0
-		return r
-	}
+	admin := dial(t, url)
 	// lost restores a snapshot that lacks a grant, which it returns.
 	lost := func(c lease.Center, token string, others ...lease.Center) lease.Grant {
 		file := e.Save(e.Nodes[0])
-		g := borrow(t, c, req())
+		g := borrow(t, c, first())
 		for range 100 * len(others) { // later revisions than the restored cluster will have
 			_, err := admin.Put(t.Context(), "other", "o")
 			require.NoError(t, err)
@@ -57,18 +50,18 @@ func TestRestore(t *testing.T) {
 		t.Helper()
 		quarantine := (*lease.QuarantineError)(nil)
 		require.Eventually(t, func() bool { // the client connects again
-			_, err := c.Acquire(t.Context(), req())
+			_, err := c.Acquire(t.Context(), first())
 			return errors.As(err, &quarantine)
 		}, 10*time.Second, 10*time.Millisecond)
 		require.Contains(t, quarantine.Reason, why)
 		require.Greater(t, quarantine.Until.UnixMilli(), g.Ceiling)
 		time.Sleep(quarantine.Wait())
-		next := borrow(t, c, req())
+		next := borrow(t, c, first())
 		require.GreaterOrEqual(t, next.Floor, g.Ceiling)
 		require.NoError(t, c.Release(t.Context(), next, next.Floor))
 	}
 
-	g := lost(first, "another")
+	g := lost(c, "another")
 	noticed(open(t, url), g, "incarnation of the store changed")
 
 	// Another restart is another election, which the records of the restored cluster do not
@@ -76,25 +69,25 @@ func TestRestore(t *testing.T) {
 	e.Nodes[0].Kill()
 	e.Nodes[0].Start()
 	e.Await(e.Nodes...)
-	settle(t, first)
-	g = lost(first, "")
+	settle(t, c)
+	g = lost(c, "")
 	noticed(open(t, url), g, "rolled back 1")
 
 	// Now the term is that of the snapshot. A process that saw a later revision notices.
-	settle(t, first)
+	settle(t, c)
 	second := open(t, url)
-	g = lost(first, "", second)
-	noticed(first, g, "rolled back 2")
+	g = lost(c, "", second)
+	noticed(c, g, "rolled back 2")
 	settle(t, second)
 	record, err := second.Extras().Operator.Record(t.Context(), request().Namespace)
 	require.NoError(t, err)
 	require.Contains(t, record.Incarnation, "rolled back 2", "one rollback counts once")
 
 	// A new process sees nothing, so the quarantine is by hand.
-	settle(t, first)
-	g = lost(first, "")
+	settle(t, c)
+	g = lost(c, "")
 	unaware := open(t, url)
-	again, err := unaware.Acquire(t.Context(), req())
+	again, err := unaware.Acquire(t.Context(), first())
 	require.NoError(t, err, "nothing shows")
 	require.Less(t, again.Floor, max(g.Ceiling, again.Now), "so a range is lent twice, unless that took longer than the lease")
 	require.NoError(t, unaware.Release(t.Context(), again, again.Ceiling))
@@ -172,9 +165,7 @@ func first() lease.Request {
 // the count notices.
 func TestRestoreTwice(t *testing.T) {
 	t.Parallel()
-	e := testserver.NewEtcd(t, 1)
-	c := open(t, e.URLs()...)
-	require.NoError(t, c.Extras().Init(t.Context(), request()))
+	e, c := begun(t)
 	settle(t, c)
 	file := e.Save(e.Nodes[0])
 	settle(t, c)
@@ -192,10 +183,8 @@ func TestRestoreTwice(t *testing.T) {
 // as late on record.
 func TestRestoreBelowTheTermThatWasSeen(t *testing.T) {
 	t.Parallel()
-	e := testserver.NewEtcd(t, 1)
+	e, c := begun(t)
 	client := dial(t, e.URLs()...)
-	c := open(t, e.URLs()...)
-	require.NoError(t, c.Extras().Init(t.Context(), request()))
 	settle(t, c)
 	file := e.Save(e.Nodes[0])
 	e.Nodes[0].Kill() // another election
@@ -214,15 +203,6 @@ func TestRestoreBelowTheTermThatWasSeen(t *testing.T) {
 	require.GreaterOrEqual(t, next.Floor, g.Ceiling, "a range was lent twice")
 }
 
-// intercepted dials a client whose calls pass through f.
-func intercepted(t *testing.T, url string, f grpc.UnaryClientInterceptor) *clientv3.Client {
-	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(f)}})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	return client
-}
-
 // A process that has seen that the revision fell back knows it until that is on record, even
 // if others raise the revision right after it was read.
 func TestRestoreBelowTheRevisionThatWasSeen(t *testing.T) {
@@ -230,7 +210,7 @@ func TestRestoreBelowTheRevisionThatWasSeen(t *testing.T) {
 	e := testserver.NewEtcd(t, 1)
 	url, latest := e.Nodes[0].DSN(), int64(0) // the latest revision before the restore
 	others := dial(t, url)
-	client := intercepted(t, url, func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	c := on(t, intercepted(t, func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		err := invoke(ctx, method, req, reply, conn, opts...)
 		if _, read := reply.(*etcdserverpb.RangeResponse); !read || err != nil {
 			return err
@@ -243,13 +223,11 @@ func TestRestoreBelowTheRevisionThatWasSeen(t *testing.T) {
 			revision = resp.Header.Revision
 		}
 		return nil
-	})
-	c, err := etcdseq.New(client)
-	require.NoError(t, err)
+	}, url))
 	require.NoError(t, c.Extras().Init(t.Context(), request()))
 	file := e.Save(e.Nodes[0])
 	g := borrow(t, open(t, url), first())
-	_, err = c.Extras().Lister.Slots(t.Context(), request().Namespace)
+	_, err := c.Extras().Lister.Slots(t.Context(), request().Namespace)
 	require.NoError(t, err)
 	resp, err := others.Get(t.Context(), "other")
 	require.NoError(t, err)
@@ -272,8 +250,7 @@ func TestRestoreAfterAnotherClusterAnswered(t *testing.T) {
 	e := testserver.NewEtcd(t, 1)
 	url := e.Nodes[0].DSN()
 	client := dial(t, url)
-	c, err := etcdseq.New(client)
-	require.NoError(t, err)
+	c := on(t, client)
 	require.NoError(t, c.Extras().Init(t.Context(), request()))
 	file := e.Save(e.Nodes[0])
 	g := borrow(t, open(t, url), first())
@@ -303,7 +280,7 @@ func TestOldTermInDoubt(t *testing.T) {
 	t.Parallel()
 	e := testserver.NewEtcd(t, 1)
 	var behind, late bool
-	s := etcdseq.NewStore(intercepted(t, e.Nodes[0].DSN(), func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	s := etcdseq.NewStore(intercepted(t, func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if _, deletes := req.(*etcdserverpb.DeleteRangeRequest); behind && deletes {
 			return errors.New("refused")
 		}
@@ -315,7 +292,7 @@ func TestOldTermInDoubt(t *testing.T) {
 			r.Header.RaftTerm--
 		}
 		return err
-	}))
+	}, e.URLs()...))
 	parts, err := s.Load(t.Context(), "orders")
 	require.NoError(t, err)
 	own := parts.Incarnation
@@ -346,17 +323,7 @@ func TestOldTermInDoubt(t *testing.T) {
 func TestMemberCaughtUp(t *testing.T) {
 	t.Parallel()
 	e := testserver.NewEtcd(t, 3, "--snapshot-count", "20", "--pre-vote")
-	leader := e.Leader()
-	var behind, next *testserver.Server
-	for _, s := range e.Nodes {
-		switch {
-		case s == leader:
-		case behind == nil:
-			behind = s
-		default:
-			next = s
-		}
-	}
+	leader, behind, next := e.Leader(), followers(e)[0], followers(e)[1]
 	c, client := open(t, leader.DSN(), next.DSN()), dial(t, leader.DSN(), next.DSN())
 	require.NoError(t, c.Extras().Init(t.Context(), request()))
 	e.Isolate(behind)
@@ -413,23 +380,17 @@ func TestMemberCaughtUp(t *testing.T) {
 // After etcd was away for long, the pauses of the client between connections would be long.
 func TestConnectsWithEachCall(t *testing.T) {
 	t.Parallel()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
 	var connections atomic.Int64
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{"127.0.0.1:1"}, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) {
 			connections.Add(1)
-			_ = conn.Close()
-		}
-	}()
-	defer func() { _ = listener.Close(); <-done }()
-	c := open(t, listener.Addr().String())
+			return nil, errors.New("refused")
+		})},
+	})
+	require.NoError(t, err)
+	defer client.Close()
+	c := on(t, client)
 	require.Eventually(t, func() bool {
 		_, err := c.Acquire(t.Context(), request())
 		require.Error(t, err)
@@ -461,15 +422,8 @@ func borrow(t *testing.T, c lease.Center, req lease.Request) (g lease.Grant) {
 func TestOneAttempt(t *testing.T) {
 	t.Parallel()
 	e := testserver.NewEtcd(t, 3)
-	var calls atomic.Int64
-	client, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{e.Nodes[0].DSN()}, Logger: zap.NewNop(),
-		DialOptions: []grpc.DialOption{grpc.WithStatsHandler(counter{&calls})},
-	})
-	require.NoError(t, err)
-	defer client.Close()
-	c, err := etcdseq.New(client)
-	require.NoError(t, err)
+	client, calls := counted(t, e.Nodes[0].DSN())
+	c := on(t, client)
 	require.NoError(t, c.Extras().Init(t.Context(), request()))
 	g, err := c.Acquire(t.Context(), request())
 	require.NoError(t, err)

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"io"
 	"log"
 	"net"
@@ -14,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,8 +22,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
 
 	"github.com/snowlease/snowlease/etcdseq"
 	"github.com/snowlease/snowlease/idworker"
@@ -140,9 +136,7 @@ func TestTLS(t *testing.T) {
 		cfg.Endpoints = []string{member.URL}
 		client, err := etcdseq.Open(t.Context(), cfg)
 		require.NoError(t, err)
-		c, err := etcdseq.New(client)
-		require.NoError(t, err)
-		_, err = c.Acquire(t.Context(), request())
+		_, err = on(t, client).Acquire(t.Context(), request())
 		require.Error(t, err)
 		require.Equal(t, cfg.CAFile == "", strings.Contains(err.Error(), "certificate signed by unknown authority"), "%v", err)
 		require.Equal(t, cfg.CertFile != "", known.Load() > 0)
@@ -157,17 +151,30 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	_, err := etcdseq.New(nil)
 	require.ErrorContains(t, err, "the client is nil")
-	client := dial(t, "http://user:secret@127.0.0.1:1", "127.0.0.1:2")
-	_, err = etcdseq.New(client, etcdseq.WithPrefix("snowlease"))
+	_, err = etcdseq.New(dial(t, "127.0.0.1:1"), nil, etcdseq.WithPrefix("snowlease"))
 	require.ErrorContains(t, err, `prefix "snowlease" is not some characters and a slash`)
 	_, err = etcdseq.New(clientv3.NewCtxClient(t.Context())) // as of a server in the same process
 	require.ErrorContains(t, err, "the client has no connection of its own")
-	c, err := etcdseq.New(client)
-	require.NoError(t, err)
-	require.Equal(t, "etcd at 127.0.0.1:1,127.0.0.1:2", lease.Name(c))
-	_, err = c.Acquire(t.Context(), request())
-	require.ErrorContains(t, err, "connection refused")
-	require.NotContains(t, err.Error(), "secret")
+}
+
+// A center is named by its endpoints, and a login in one shows in no error.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	const login = "app:hunter2Geheim"
+	for endpoint, name := range map[string]string{
+		"http://" + login + "@127.0.0.1:1,127.0.0.1:2": "etcd at 127.0.0.1:1,127.0.0.1:2",
+		"etcd://" + login + "/x@127.0.0.1:1":           "etcd at 127.0.0.1:1",
+		login + "@127.0.0.1:1,127.0.0.1:2":             "etcd at 127.0.0.1:2",
+		login:                                          "etcd",
+	} {
+		center := open(t, strings.Split(endpoint, ",")...)
+		require.Equal(t, name, lease.Name(center), endpoint)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err := center.Acquire(ctx, request())
+		cancel()
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
 }
 
 // A closed client ends calls at once, also those that have begun. By itself it repeats them
@@ -183,17 +190,8 @@ func TestClosedClient(t *testing.T) {
 			listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 			require.NoError(t, err)
 			defer listener.Close() // it answers nothing
-			var calls atomic.Int64
-			client, err := clientv3.New(clientv3.Config{
-				Endpoints: []string{listener.Addr().String()}, Logger: zap.NewNop(),
-				DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-					calls.Add(1)
-					return invoke(ctx, method, req, reply, cc, opts...)
-				})},
-			})
-			require.NoError(t, err)
-			c, err := etcdseq.New(client)
-			require.NoError(t, err)
+			client, calls := counted(t, listener.Addr().String())
+			c := on(t, client)
 			closes(client)
 			_, err = c.Acquire(t.Context(), request())
 			require.ErrorContains(t, err, "the client of etcd is closed")
@@ -206,13 +204,8 @@ func TestClosedClient(t *testing.T) {
 // Rights and damaged keys are errors that end a start at once.
 func TestSetup(t *testing.T) {
 	t.Parallel()
-	e := testserver.NewEtcd(t, 1)
-	admin := dial(t, e.URLs()...)
-	c := open(t, e.URLs()...)
-	require.NoError(t, c.Extras().Init(t.Context(), request()))
-	_, err := c.Acquire(t.Context(), request())
-	require.NoError(t, err)
-	_, err = admin.Put(t.Context(), "snowlease/crew/cluster", "x")
+	e, c := begun(t)
+	_, err := dial(t, e.URLs()...).Put(t.Context(), "snowlease/crew/cluster", "x")
 	require.NoError(t, err)
 	_, err = c.Acquire(t.Context(), request())
 	require.ErrorIs(t, err, lease.ErrSetup)
@@ -233,17 +226,14 @@ func TestSetup(t *testing.T) {
 	client, err := etcdseq.Open(t.Context(), etcdseq.Config{Endpoints: e.URLs(), Username: "app", Password: "app"})
 	require.NoError(t, err)
 	defer client.Close()
-	denied, err := etcdseq.New(client)
-	require.NoError(t, err)
-	_, err = denied.Acquire(t.Context(), request())
+	_, err = on(t, client).Acquire(t.Context(), request())
 	require.ErrorIs(t, err, lease.ErrSetup)
 	require.ErrorContains(t, err, "permission denied")
 
 	// A role on the keys of one namespace is enough, and gives no other.
 	e.Ctl(e.Nodes[0], "--user=root:root", "del", "--prefix", "snowlease/")
 	e.Ctl(e.Nodes[0], "--user=root:root", "role", "grant-permission", "none", "readwrite", "--prefix=true", "snowlease/crew/")
-	allowed, err := etcdseq.New(client)
-	require.NoError(t, err)
+	allowed := on(t, client)
 	require.NoError(t, allowed.Extras().Init(t.Context(), request()))
 	g, err := allowed.Acquire(t.Context(), request())
 	require.NoError(t, err)
@@ -258,47 +248,4 @@ func TestSetup(t *testing.T) {
 	other.Namespace = "billing"
 	_, err = allowed.Acquire(t.Context(), other)
 	require.ErrorContains(t, err, "permission denied")
-}
-
-// Forty processes that start at once on a namespace of 32 worker ids get 32 of them.
-func TestStampede(t *testing.T) {
-	t.Parallel()
-	e := testserver.NewEtcd(t, 3)
-	base := request()
-	base.TTL, base.MaxTTL = 30*time.Second, 30*time.Second // no lease ends meanwhile
-	require.NoError(t, open(t, e.URLs()...).Extras().Init(t.Context(), base))
-	const many = 40
-	centers := make([]lease.Center, many)
-	for i := range centers {
-		centers[i] = open(t, e.URLs()...)
-	}
-	var (
-		grants [many]lease.Grant
-		errs   [many]error
-		wait   sync.WaitGroup
-	)
-	for i, c := range centers {
-		wait.Go(func() {
-			req := base
-			req.Owner = lease.NewOwner()
-			for range 20 { // as a keeper does after an error of the store
-				if grants[i], errs[i] = c.Acquire(t.Context(), req); errs[i] == nil || errors.As(errs[i], new(*lease.NoFreeWorkerError)) {
-					return
-				}
-			}
-		})
-	}
-	wait.Wait()
-	lent, refused := map[int64]bool{}, 0
-	for i, g := range grants {
-		if errs[i] != nil {
-			require.ErrorAs(t, errs[i], new(*lease.NoFreeWorkerError))
-			refused++
-			continue
-		}
-		require.False(t, lent[g.Worker], "worker id %d is lent twice", g.Worker)
-		lent[g.Worker] = true
-	}
-	require.Len(t, lent, 32)
-	require.Equal(t, 8, refused)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/snowlease/snowlease/etcdseq"
 	"github.com/snowlease/snowlease/internal/test/edit"
@@ -19,12 +20,57 @@ import (
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
+// dial returns a client of these members.
 func dial(t testing.TB, urls ...string) *clientv3.Client {
 	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: urls, DialTimeout: 2 * time.Second, Logger: zap.NewNop(), DialKeepAliveTime: time.Second, DialKeepAliveTimeout: time.Second})
+	return intercepted(t, nil, urls...)
+}
+
+// intercepted returns a client whose calls pass through f.
+func intercepted(t testing.TB, f grpc.UnaryClientInterceptor, urls ...string) *clientv3.Client {
+	t.Helper()
+	cfg := clientv3.Config{Endpoints: urls, DialTimeout: 2 * time.Second, Logger: zap.NewNop(), DialKeepAliveTime: time.Second, DialKeepAliveTimeout: time.Second}
+	if f != nil {
+		cfg.DialOptions = append(cfg.DialOptions, grpc.WithChainUnaryInterceptor(f))
+	}
+	client, err := clientv3.New(cfg)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	t.Cleanup(func() { _ = client.Close() }) // a test may have closed it
 	return client
+}
+
+// counted returns a client that counts the calls that it sends.
+func counted(t testing.TB, url string) (client *clientv3.Client, calls *atomic.Int64) {
+	t.Helper()
+	calls = new(atomic.Int64)
+	client = intercepted(t, func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		calls.Add(1)
+		return invoke(ctx, method, req, reply, conn, opts...)
+	}, url)
+	return client, calls
+}
+
+// on returns a center on a client.
+func on(t testing.TB, client *clientv3.Client) lease.Center {
+	t.Helper()
+	c, err := etcdseq.New(client)
+	require.NoError(t, err)
+	return c
+}
+
+// open returns a center on a client of its own.
+func open(t testing.TB, urls ...string) lease.Center {
+	t.Helper()
+	return on(t, dial(t, urls...))
+}
+
+// begun returns a center of an etcd of one member, on the namespace of the crew.
+func begun(t testing.TB) (*testserver.Etcd, lease.Center) {
+	t.Helper()
+	e := testserver.NewEtcd(t, 1)
+	c := open(t, e.URLs()...)
+	require.NoError(t, c.Extras().Init(t.Context(), request()))
+	return e, c
 }
 
 // A fixture is a namespace prefix of an etcd with the faults of leasetest.
@@ -148,11 +194,4 @@ func TestContract(t *testing.T) {
 			leasetest.RunOperator(t, func(t testing.TB) leasetest.Store { return newFixture(t, client) })
 		})
 	}
-}
-
-func open(t testing.TB, urls ...string) lease.Center {
-	t.Helper()
-	c, err := etcdseq.New(dial(t, urls...))
-	require.NoError(t, err)
-	return c
 }

@@ -11,5 +11,6 @@ var onEtcd = list{title: "etcd", pkg: "etcdseq", killers: "Test", mutants: []mut
 	{"an old term that is in doubt counts", etcdGo, `fallen && !sure && !anyTerm.before(then) {`, `false && anyTerm.before(then) {`, "OldTermInDoubt"},
 	{"a term below the one on record is not seen", etcdGo, `now.is.Term < now.was.Term ||`, `false ||`, "Restore"},
 	{"a count of rollbacks is taken as it is read", etcdGo, `if err := now.was.check(); err != nil {`, `if err := now.was.check(); false {`, "Rollbacks"},
+	{"the pauses between connections grow", etcdGo, `s.client.ActiveConnection().ResetConnectBackoff()`, ``, "ConnectsWithEachCall"},
 	{"a count of rollbacks that fell is not seen", etcdGo, `a.rollbacks < b.rollbacks ||`, `false ||`, "RestoreTwice"},
 }}
