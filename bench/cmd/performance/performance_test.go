@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/bench/internal/measure"
 	"github.com/snowlease/snowlease/bench/internal/peers"
 )
 
@@ -163,70 +163,28 @@ func TestBenchmarkOfRushes(t *testing.T) {
 // TestGoals: a goal whose figure is missing is not met, and one that was measured is
 // judged by it, even by 0.
 func TestGoals(t *testing.T) {
-	goals := func(r Results) map[string]Goal {
-		byWhat := map[string]Goal{}
-		for _, m := range []string{peers.Generator, peers.BwmarrinDefault} {
-			r.Batches = append(r.Batches, Batch{Maker: m, Size: 1000})
-		}
-		r.Batches = append(r.Batches, Batch{Maker: peers.TimerOnly, Size: 1000})
-		for _, g := range r.Goals() {
-			byWhat[g.What] = g
-		}
-		return byWhat
-	}
-	const rush, pool = "starts of a rush a second at a steady rate", "a renewal in a pool of 1,024 / in one of 32, MariaDB"
+	const rush, pool, trips = "starts of a rush a second at a steady rate", "a renewal in a pool of 1,024 / in one of 32, MariaDB", "round trips of a renewal, MariaDB"
 	const wide = "`NextID` with 10 and 12 bits sustained / bwmarrin default sustained"
-	for _, what := range []string{rush, pool, wide} {
-		require.Equal(t, "not measured", goals(Results{})[what].Measured)
-		require.False(t, goals(Results{})[what].Met)
+	steady := func(rushes float64) Results { return Results{Rush: Lines{"Steady": {"rushes/s": rushes}}} }
+	renewal := func(ratio, trips float64) Results {
+		return Results{Path: Lines{"RenewPool/MariaDB": {"ratio": ratio, "trips": trips}}}
 	}
 	for _, c := range []struct {
-		measured float64
-		shown    string
+		what     string
+		of       Results
+		measured string
 		met      bool
-	}{{0, "0", true}, {1, "1", true}, {1.01, "1.01", false}, {900, "900", false}} {
-		g := goals(Results{Rush: Lines{"Steady": {"rushes/s": c.measured}}})[rush]
-		require.Equal(t, Goal{What: rush, Limit: "1", Measured: c.shown, Met: c.met}, g)
+	}{
+		{rush, Results{}, "not measured", false}, {pool, Results{}, "not measured", false}, {wide, Results{}, "not measured", false},
+		{rush, steady(0), "0", true}, {rush, steady(1), "1", true}, {rush, steady(1.01), "1.01", false}, {rush, steady(900), "900", false},
+		{pool, renewal(1.39, 2), "1.39", false}, {trips, renewal(1.39, 2), "2", false}, {pool, renewal(1.04, 1), "1.04", true}, {trips, renewal(1.04, 1), "1", true},
+		{wide, Results{Pairs: map[string]float64{pacedKey(peers.Twitter, peers.BwmarrinDefault): 1.0004}}, "1", true},
+	} {
+		for _, m := range []string{peers.Generator, peers.BwmarrinDefault, peers.TimerOnly} {
+			c.of.Batches = append(c.of.Batches, Batch{Maker: m, Size: 1000})
+		}
+		goals := c.of.Goals()
+		i := slices.IndexFunc(goals, func(g Goal) bool { return g.What == c.what })
+		require.Equal(t, []any{c.measured, c.met}, []any{goals[i].Measured, goals[i].Met}, c.what)
 	}
-	g := goals(Results{Path: Lines{"RenewPool/MariaDB": {"ratio": 1.39, "trips": 2}}})
-	require.False(t, g[pool].Met)
-	require.False(t, g["round trips of a renewal, MariaDB"].Met)
-	g = goals(Results{Path: Lines{"RenewPool/MariaDB": {"ratio": 1.04, "trips": 1}}})
-	require.True(t, g[pool].Met)
-	require.True(t, g["round trips of a renewal, MariaDB"].Met)
-	require.True(t, goals(Results{Pairs: map[string]float64{pacedKey(peers.Twitter, peers.BwmarrinDefault): 1.0004}})[wide].Met, "shown as 1")
-}
-
-// TestSustained: the first second does not count.
-func TestSustained(t *testing.T) {
-	f := Figure{Steady: measure.Sample{Windows: make([]int64, 60)}}
-	for i := range f.Steady.Windows {
-		f.Steady.Windows[i] = 1000
-	}
-	f.Steady.Windows[0], f.Steady.Windows[9] = 1e9, 1e9
-	require.Equal(t, 1e5, f.sustained())
-}
-
-// TestCrowds: more cores are a table only where there are more than two.
-func TestCrowds(t *testing.T) {
-	goroutines, processors := crowds(2)
-	require.Equal(t, []crowd{{2, 1}, {2, 2}, {2, 4}, {2, 8}, {2, 16}}, goroutines)
-	require.Empty(t, processors)
-	_, processors = crowds(12)
-	require.Equal(t, []crowd{{1, 1}, {2, 2}, {4, 4}, {8, 8}, {12, 12}}, processors)
-	r := newResults()
-	r.Cores = 12
-	r.figure(peers.Generator).Crowds = map[string][]float64{"8 on 8": {7, 9, 8}}
-	require.Contains(t, r.MoreCores(), "| 1 core | 2 cores | 4 cores | 8 cores | 12 cores |")
-	require.Contains(t, r.MoreCores(), "| 0 | 0 | 0 | 8 | 0 |")
-}
-
-// TestReachComparesRuns: a former run is shown where it had the same limit.
-func TestReachComparesRuns(t *testing.T) {
-	text := reach([]Run{
-		{Goals: []Goal{{What: "a", Limit: "0.4", Measured: "0.3", Met: true}, {What: "b", Limit: "1", Measured: "1", Met: true}}},
-		{Goals: []Goal{{What: "a", Limit: "0.95", Measured: "0.7", Met: true}, {What: "b", Limit: "1", Measured: "2"}}},
-	})
-	require.Contains(t, text, "| a | 0.4 | 0.3 | met |  |  |\n")
-	require.Contains(t, text, "| b | 1 | 1 | met | 2 | **not met** |\n")
 }
