@@ -49,30 +49,6 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func TestReplace(t *testing.T) {
-	results := &Results{Runs: []Result{
-		{Engine: "MySQL", Folder: "mysql", Date: "2026-01-02", Missing: "no mysql-server-core"},
-		{Engine: "MariaDB", Server: "MariaDB 11.8.9", Package: "mariadb 1 from Debian sid, SHA-256 00", Date: "2026-01-02", Suites: []Count{
-			{Suite: contract, Passed: 12, Skipped: 1}, {Suite: gorm, Passed: 3, Failed: []string{"TestA/x", "TestB"}}, {Suite: chaos, Passed: 1},
-		}},
-	}}
-	page, err := results.replace("before\n" + begin + "old\n" + end + "after\n")
-	require.NoError(t, err)
-	require.Equal(t, `before
-`+begin+`| server | package | contract | GORM | fleet | chaos | date |
-|---|---|---|---|---|---|---|
-| MySQL | not run: no mysql-server-core | – | – | – | – | 2026-01-02 |
-| MariaDB 11.8.9 | mariadb 1 from Debian sid | 12, 1 skipped | **FAILED**: `+"`TestA/x`, `TestB`"+` | – | a minute | 2026-01-02 |
-`+end+"after\n", page)
-	_, err = results.replace("no markers")
-	require.Error(t, err)
-
-	results.put(Result{Engine: "MySQL", Folder: "mysql", Server: "MySQL 9.7.4"})
-	require.Len(t, results.Runs, 2)
-	require.Equal(t, "MySQL 9.7.4", results.Runs[0].title())
-	require.Equal(t, "GORM TestA/x, GORM TestB", results.Runs[1].failed())
-}
-
 // TestCount counts tests without subtests that had the server, and lists whatever failed.
 func TestCount(t *testing.T) {
 	type event struct{ Action, Package, Test, Key, Value, Output string }

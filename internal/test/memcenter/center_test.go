@@ -118,26 +118,6 @@ func TestClock(t *testing.T) {
 	})
 }
 
-func ExampleCenter() {
-	ctx := context.Background()
-	center := memcenter.New()
-	req := request()
-	if err := center.Init(ctx, req); err != nil {
-		panic(err)
-	}
-	g, err := center.Acquire(ctx, req)
-	fmt.Println(g.Worker, err)
-	center.Wipe()
-	_, err = center.Acquire(ctx, request())
-	fmt.Println(errors.As(err, new(*lease.QuarantineError)))
-	_, err = center.Renew(ctx, g)
-	fmt.Println(errors.Is(err, lease.ErrLost))
-	// Output:
-	// 0 <nil>
-	// true
-	// true
-}
-
 // TestClockAtALoss checks that, after a loss, a worker id is lent above all its earlier grants
 // exactly if the clock is at most the skew behind the latest time that it ever showed.
 func TestClockAtALoss(t *testing.T) {

@@ -10,17 +10,29 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSQLServerKeepsCommitsOverKillUntilWiped(t *testing.T) {
+// What a server has committed outlives a kill and a pause, and not a wipe.
+func TestSQLServer(t *testing.T) {
 	t.Parallel()
 	for _, e := range sqlEngines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			srv := e.server(t)
 			addr := srv.Addr()
-			_, err := openSQL(t, e.driver, srv.DSN()).Exec("CREATE TABLE t AS SELECT 42 AS n")
+			db := openSQL(t, e.driver, srv.DSN())
+			_, err := db.Exec("CREATE TABLE t AS SELECT 42 AS n")
+			require.NoError(t, err)
+
+			srv.Pause()
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err = db.ExecContext(ctx, "SELECT 1") // on an open connection
+			require.Error(t, err)
+			srv.Resume()
+			_, err = db.Exec("SELECT 1")
 			require.NoError(t, err)
 
 			for _, end := range []func(){srv.Kill, srv.Stop} {
+				srv.Pause() // both end a paused server too
 				end()
 				require.Error(t, openSQL(t, e.driver, srv.DSN()).Ping())
 				srv.Start()
@@ -34,28 +46,6 @@ func TestSQLServerKeepsCommitsOverKillUntilWiped(t *testing.T) {
 			srv.Wipe()
 			srv.Start()
 			require.Error(t, openSQL(t, e.driver, srv.DSN()).QueryRow("SELECT n FROM t").Scan(new(int)))
-		})
-	}
-}
-
-func TestPausedServerAnswersAfterResume(t *testing.T) {
-	t.Parallel()
-	for _, e := range sqlEngines {
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			srv := e.server(t)
-			db := openSQL(t, e.driver, srv.DSN())
-			require.NoError(t, db.Ping())
-			srv.Pause()
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
-			_, err := db.ExecContext(ctx, "SELECT 1") // on an open connection
-			require.Error(t, err)
-			srv.Resume()
-			_, err = db.Exec("SELECT 1")
-			require.NoError(t, err)
-			srv.Pause() // Stop works on a paused server
-			srv.Stop()
 		})
 	}
 }

@@ -3,11 +3,9 @@
 package testserver
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -78,68 +76,4 @@ func TestReplica(t *testing.T) {
 			require.True(t, e.has(t, first, "e"), "a former primary follows the new one")
 		})
 	}
-}
-
-func TestReplicaOfAnotherKind(t *testing.T) {
-	t.Parallel()
-	require.Nil(t, postgres.replication)
-	require.Nil(t, node.replication, "the cluster has its own")
-}
-
-func TestSentinels(t *testing.T) {
-	t.Parallel()
-	set := NewSentinels(t)
-	require.Len(t, set.Addrs(), 3)
-	require.Same(t, set.Redis[0], set.Master())
-	client := goredis.NewFailoverClient(&goredis.FailoverOptions{MasterName: SentinelName, SentinelAddrs: set.Addrs()})
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	require.NoError(t, client.Set(t.Context(), "k", "v", 0).Err())
-	require.EqualValues(t, 2, client.Wait(t.Context(), 2, time.Minute).Val())
-
-	set.Sentinels[0].Kill() // two are a majority
-	set.Redis[0].Kill()
-	require.Eventually(t, func() bool { return set.Master() != set.Redis[0] }, time.Minute, 50*time.Millisecond)
-	require.Eventually(t, func() bool { return client.Get(t.Context(), "k").Val() == "v" }, time.Minute, 50*time.Millisecond)
-	require.Eventually(t, func() bool { return client.Set(t.Context(), "k", "w", 0).Err() == nil }, time.Minute, 50*time.Millisecond)
-
-	set.Redis[0].Start() // it becomes a replica
-	require.Eventually(t, func() bool {
-		return openRedis(t, set.Redis[0].Addr()).Get(t.Context(), "k").Val() == "w"
-	}, time.Minute, 50*time.Millisecond)
-}
-
-func TestCluster(t *testing.T) {
-	t.Parallel()
-	cluster := NewCluster(t)
-	client := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: cluster.Addrs(), ClusterStateReloadInterval: time.Second})
-	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	keys := []string{"{a}1", "{a}2", "{b}1", "{c}1"}
-	for _, k := range keys {
-		require.NoError(t, client.Set(t.Context(), k, k, 0).Err())
-	}
-	require.Same(t, cluster.Master("{a}1"), cluster.Master("{a}2"))
-
-	from := cluster.Master("{a}1")
-	to := cluster.Nodes[0]
-	if from == to {
-		to = cluster.Nodes[1]
-	}
-	cluster.Move("{a}1", to)
-	require.Same(t, to, cluster.Master("{a}1"))
-	there := func() {
-		t.Helper()
-		for _, k := range keys {
-			require.Eventually(t, func() bool { return client.Get(t.Context(), k).Val() == k }, time.Minute, 50*time.Millisecond, k)
-		}
-	}
-	there()
-
-	require.NoError(t, client.ForEachMaster(t.Context(), func(ctx context.Context, m *goredis.Client) error {
-		return m.Wait(ctx, 1, time.Minute).Err()
-	}))
-	to.Kill()
-	require.Eventually(t, func() bool { return cluster.Master("{a}1") != to }, time.Minute, 50*time.Millisecond)
-	there()
-	to.Start()
-	require.NotSame(t, to, cluster.Master("{a}1"))
 }

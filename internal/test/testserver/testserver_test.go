@@ -65,17 +65,6 @@ var sqlEngines = []struct {
 	{"PostgreSQL", "pgx", Postgres, NewPostgres},
 }
 
-func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
-	for _, e := range sqlEngines {
-		t.Run(e.name, func(t *testing.T) {
-			for range 2 {
-				_, err := openSQL(t, e.driver, e.shared(t)).Exec("CREATE TABLE t (id BIGINT)")
-				require.NoError(t, err)
-			}
-		})
-	}
-}
-
 func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
 	for _, e := range sqlEngines {
 		t.Run(e.name, func(t *testing.T) {
@@ -87,17 +76,6 @@ func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
 			require.Error(t, openSQL(t, e.driver, dsn).Ping())
 		})
 	}
-}
-
-func TestTimesAreParsed(t *testing.T) {
-	var now time.Time
-	require.NoError(t, openSQL(t, "mysql", MariaDB(t)).QueryRow("SELECT UTC_TIMESTAMP(6)").Scan(&now))
-	require.WithinDuration(t, time.Now(), now, time.Hour)
-}
-
-func TestSharedRedis(t *testing.T) {
-	require.Equal(t, Redis(t), Redis(t))
-	require.NoError(t, openRedis(t, Redis(t)).Ping(t.Context()).Err())
 }
 
 func TestGivenServers(t *testing.T) {
@@ -131,43 +109,6 @@ func TestGivenServers(t *testing.T) {
 		t.Setenv(redisVariable, "127.0.0.1:1")
 		require.Equal(t, "127.0.0.1:1", Redis(t))
 	})
-}
-
-func TestRedisServer(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		args []string
-		kept bool
-	}{
-		{"forgets by default", nil, false},
-		{"keeps when told to", []string{"--appendonly", "yes", "--appendfsync", "always"}, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			srv := NewRedis(t, tt.args...)
-			c := openRedis(t, srv.Addr())
-			require.NoError(t, c.Set(t.Context(), "k", "v", 0).Err())
-			srv.Kill()
-			require.Error(t, c.Ping(t.Context()).Err())
-			srv.Start()
-			n, err := c.Exists(t.Context(), "k").Result()
-			require.NoError(t, err)
-			require.Equal(t, tt.kept, n == 1)
-
-			_ = c.Do(t.Context(), "SHUTDOWN", "NOSAVE") // the reply is the end of the connection
-			select {
-			case <-srv.proc.done:
-			case <-limit.Context(t).Done():
-				t.Fatal("it does not end")
-			}
-			srv.Wipe()
-			srv.Start()
-			n, err = c.DBSize(t.Context()).Result()
-			require.NoError(t, err)
-			require.Zero(t, n)
-		})
-	}
 }
 
 func TestFailedStartSaysWhy(t *testing.T) {
