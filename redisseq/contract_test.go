@@ -1,6 +1,7 @@
 package redisseq_test
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,14 +12,36 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	for name, engine := range map[string]func(testing.TB) leasetest.Store{
-		"miniredis": func(t testing.TB) leasetest.Store { return flipping{newMini(t)} },
-		"redis":     func(t testing.TB) leasetest.Store { return newReal(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			leasetest.Run(t, engine)
+	t.Run("miniredis", func(t *testing.T) {
+		t.Parallel()
+		leasetest.Run(t, func(t testing.TB) leasetest.Store { return flipping{newMini(t)} })
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		leasetest.Run(t, reused(t, func(t testing.TB) *store { return newReal(t) }))
+	})
+}
+
+// reused returns a function that starts servers for subtests of t, or empties one that another
+// subtest has left.
+func reused(t testing.TB, start func(testing.TB) *store) func(testing.TB) leasetest.Store {
+	var mu sync.Mutex
+	var free []*store
+	return func(sub testing.TB) leasetest.Store {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(free) == 0 {
+			free = append(free, start(t))
+		}
+		s := free[len(free)-1]
+		free = free[:len(free)-1]
+		s.Wipe(t)
+		sub.Cleanup(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			free = append(free, s)
 		})
+		return s
 	}
 }
 
@@ -30,7 +53,7 @@ func (s flipping) Flip(testing.TB) { s.Run.Add(-1) }
 func TestOperator(t *testing.T) {
 	for name, engine := range map[string]func(testing.TB) leasetest.Store{
 		"miniredis": func(t testing.TB) leasetest.Store { return newMini(t) },
-		"redis":     func(t testing.TB) leasetest.Store { return newReal(t) },
+		"redis":     reused(t, func(t testing.TB) *store { return newReal(t) }),
 		"never":     newNever,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// Tests on real servers. They use short times and wait for them.
+// Tests on real servers.
 
 // TestUserWithoutInfo: a server whose incarnation is unknown lends nothing and renews nothing, also
 // if it returns with an old dump.

@@ -44,7 +44,7 @@ func TestContractThroughHAProxy(t *testing.T) {
 	require.NoError(t, segmentcheck.Run(t.Context(), n, "", func(name string, start int64) error {
 		return n.Create(t.Context(), name, start)
 	}))
-	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newProxied(t) })
+	leasetest.Run(t, reused(t, newProxied))
 }
 
 // TestConnectionsThatAreCut: a proxy cuts connections that are idle, or is restarted. The
@@ -88,6 +88,6 @@ func TestMasterDemotedBehindHAProxy(t *testing.T) {
 	_, err := c.Renew(t.Context(), g)
 	q := (*lease.QuarantineError)(nil)
 	require.ErrorAs(t, err, &q, "it reached the new master")
-	s.Sleep(q.Wait() + 100*time.Millisecond)
+	time.Sleep(q.Wait() + 100*time.Millisecond)
 	require.Greater(t, renew(t, c, g).Floor, g.Ceiling)
 }

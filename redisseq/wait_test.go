@@ -25,7 +25,7 @@ var (
 
 func TestWaitReplicasContract(t *testing.T) {
 	t.Parallel()
-	leasetest.Run(t, func(t testing.TB) leasetest.Store {
+	leasetest.Run(t, reused(t, func(t testing.TB) *store {
 		s, primary, replica := startReplicated(t, waiting)
 		restart := s.Restart
 		s.Restart = func(t testing.TB) {
@@ -33,7 +33,7 @@ func TestWaitReplicasContract(t *testing.T) {
 			replica.Follow(primary)
 		}
 		return s
-	})
+	}))
 }
 
 func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {

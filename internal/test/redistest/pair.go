@@ -33,7 +33,6 @@ func miniPair(t testing.TB) Pair {
 func realPair(t testing.TB) Pair {
 	s, primary, replica := StartReplicated(t)
 	runID := func() string { return s.Admin.InfoMap(t.Context(), "server").Item("Server", "run_id") }
-	shift := time.Duration(0)
 	return Pair{
 		Store: s,
 		Stale: func() {
@@ -48,10 +47,7 @@ func realPair(t testing.TB) Pair {
 			require.NotEmpty(t, before)
 			require.Equal(t, before, runID())
 		},
-		Sleep: func(d time.Duration) {
-			shift += d
-			primary.ShiftClock(shift)
-		},
+		Sleep: s.Sleep,
 	}
 }
 

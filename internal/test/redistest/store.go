@@ -88,6 +88,16 @@ func StartReal(t testing.TB, options ...redisconn.Option) (*Store, *testserver.S
 	srv := testserver.NewRedis(t)
 	s := &Store{Addr: srv.Addr(), Options: options}
 	s.sleep = time.Sleep
+	if testserver.ClocksMove() {
+		var mu sync.Mutex
+		shift := time.Duration(0)
+		s.sleep = func(d time.Duration) {
+			mu.Lock()
+			defer mu.Unlock()
+			shift += d
+			srv.ShiftClock(shift)
+		}
+	}
 	s.Admin = s.Client(t)
 	s.Restart = func(t testing.TB) {
 		// Redis 8 may still have the process that saved for a new replica.
@@ -132,7 +142,7 @@ func (s *Store) Client(t testing.TB) *redis.Client {
 	return c
 }
 
-// Sleep moves the clock of a miniredis, or sleeps with a real Redis.
+// Sleep moves the clock, or sleeps with a Redis of which it cannot.
 func (s *Store) Sleep(d time.Duration) { s.sleep(d) }
 
 // Wipe deletes all data.
