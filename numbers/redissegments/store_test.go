@@ -171,34 +171,35 @@ func TestDamage(t *testing.T) {
 	dispense := func() error { _, err := d.Reserve(t.Context(), numbers(1)); return err }
 	given := func() error { _, err := n.Given(t.Context(), "orders"); return err }
 	resume := func() error { return n.Resume(t.Context(), "orders", 5) }
-	for _, h := range []struct{ key, field, value string }{
-		{segments, "given", ""}, {segments, "given", "x"}, {segments, "given", "-1"}, {segments, "given", "007"}, {segments, "given", "1e3"}, {segments, "given", strings.Repeat("9", 20)},
-		{segments, "given", "deleted"}, // who is told to create the name would be told that it exists
-		{front, "used", "-1"}, {front, "first", "x"}, {front, "top", ""}, {front, "nfirst", "00"}, {front, "len", strings.Repeat("1", 16)},
-		{segments, "", "a text"}, {front, "", "a text"},
+	calls := map[string][]func() error{segments: {reserve, given, resume}, front: {dispense}}
+	for key, harms := range map[string][]string{
+		// Who is told to create a name that lost its number would be told that it exists.
+		segments: {"given", "given=", "given=x", "given=-1", "given=007", "given=1e3", "given=" + strings.Repeat("9", 20), ""},
+		front:    {"used=-1", "first=x", "top=", "nfirst=00", "len=" + strings.Repeat("1", 16), ""},
 	} {
-		s.Wipe(t)
-		require.NoError(t, n.Create(t.Context(), "orders", 1))
-		require.NoError(t, dispense())
-		require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), front, "nlen").Val() == "100" }, 5*time.Second, time.Millisecond, "it fetches the next segment")
-		switch {
-		case h.field == "":
-			require.NoError(t, s.Admin.Set(t.Context(), h.key, h.value, 0).Err())
-		case h.value == "deleted":
-			require.NoError(t, s.Admin.HDel(t.Context(), h.key, h.field).Err())
-		default:
-			require.NoError(t, s.Admin.HSet(t.Context(), h.key, h.field, h.value).Err())
+		for _, harm := range harms {
+			s.Wipe(t)
+			require.NoError(t, n.Create(t.Context(), "orders", 1))
+			require.NoError(t, dispense())
+			require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), front, "nlen").Val() == "100" }, 5*time.Second, time.Millisecond, "it fetches the next segment")
+			switch field, value, set := strings.Cut(harm, "="); {
+			case set:
+				require.NoError(t, s.Admin.HSet(t.Context(), key, field, value).Err())
+			case field != "":
+				require.NoError(t, s.Admin.HDel(t.Context(), key, field).Err())
+			default:
+				require.NoError(t, s.Admin.Set(t.Context(), key, "a text", 0).Err())
+			}
+			before := s.Records(t)
+			for _, call := range calls[key] {
+				err := call()
+				require.ErrorIs(t, err, lease.ErrDamaged, "%s %s", key, harm)
+				require.ErrorContains(t, err, key)
+				require.ErrorContains(t, err, "another prefix")
+			}
+			require.ErrorIs(t, n.Create(t.Context(), "orders", 1), segment.ErrExists)
+			require.Equal(t, before, s.Records(t))
 		}
-		before := s.Records(t)
-		calls := map[string][]func() error{segments: {reserve, given, resume}, front: {dispense}}
-		for _, call := range calls[h.key] {
-			err := call()
-			require.ErrorIs(t, err, lease.ErrDamaged, h)
-			require.ErrorContains(t, err, h.key)
-			require.ErrorContains(t, err, "another prefix")
-		}
-		require.ErrorIs(t, n.Create(t.Context(), "orders", 1), segment.ErrExists)
-		require.Equal(t, before, s.Records(t))
 	}
 }
 
