@@ -146,7 +146,8 @@ test)
 	;;
 prove)
 	servers mariadb mysql postgres redis || exit
-	# Tests with servers mostly wait. What only computes gets the time that they leave.
+	# Tests with servers mostly wait, so two rows of them run beside each other. What only computes
+	# gets the time that they leave.
 	(
 		renice -n 19 $BASHPID >/dev/null
 		stage models gotest proof ./model ./simulate
@@ -154,17 +155,21 @@ prove)
 		# What people write by hand; the seeds of all others are part of make test.
 		stage fuzz scripts/fuzz.sh 50000x '^Fuzz(Config|ParseStore|Record|Decode)$' ./idworker ./cmd/internal/cli/sqlredis ./internal/rules ./hostseq ./publicid
 	) &
-	beside=$!
+	computing=$!
+	(
+		stage chaos gotest proof -parallel 4 ./chaos
+		stage fleets gotest proof -p 2 -parallel 4 ./fleet ./load ./gormkeys
+		stage modules modules
+		stage etcd proofs etcdseq
+	) &
+	waiting=$!
 	stage stores proofs .
 	SNOWLEASE_TEST_ENGINE=mysql stage race gotest . "${race[@]}" "${raced_by_prove[@]}"
 	stage mysql mysql
 	stage docs gotest . ./internal/test/docstest
-	stage modules modules
-	stage etcd proofs etcdseq
-	stage chaos gotest proof -parallel 4 ./chaos
-	stage fleets gotest proof -p 2 -parallel 4 ./fleet ./load ./gormkeys
-	wait $beside
+	wait $waiting
 	stage mutants gotest proof -parallel 6 ./mutation
+	wait $computing
 	;;
 *)
 	echo "usage: scripts/stages.sh test|prove" >&2

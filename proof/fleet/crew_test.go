@@ -155,6 +155,7 @@ func (c *crew) start(order fleet.Order, n int) []*member {
 // refused starts a process that must be refused, and returns its report.
 func (c *crew) refused(order fleet.Order) fleet.Report {
 	c.t.Helper()
+	order.Config.Wait = 3 * time.Second
 	m := c.enlist(1, func(o *fleet.Order) { *o = order })[0]
 	c.begin(m)
 	c.await(m.ended, m, "end")

@@ -150,16 +150,16 @@ func stampede(t *testing.T, program string, e engine) {
 // killed checks that the worker ids of killed processes are lent again once the leases
 // have ended by the center's clock, and not before.
 func killed(t *testing.T, program string, e engine) {
-	c := crewOn(t, program, e, idworker.Config{Store: idworker.StoreConfig{Skew: 500 * time.Millisecond}, Wait: time.Minute})
+	c := crewOn(t, program, e, idworker.Config{Workers: "0-15", Store: idworker.StoreConfig{Skew: 500 * time.Millisecond}, Wait: time.Minute})
 	// Only the leases of the killed processes are short, so no other lease ends meanwhile.
-	victims := c.enlist(8, func(o *fleet.Order) {
+	victims := c.enlist(4, func(o *fleet.Order) {
 		o.Config.Lease.TTL, o.Config.Lease.MaxTTL = 5*time.Second, lease.DefaultTTL
 	})
 	some := func(o *fleet.Order) { o.Limit = 20_000 }
-	others := c.enlist(24, some)
+	others := c.enlist(12, some)
 	c.begin(append(victims, others...)...)
 	c.settle(append(victims, others...)...)
-	heirs := c.enlist(8, some)
+	heirs := c.enlist(4, some)
 
 	c.kill(victims...)
 	slots := map[int64]lease.Slot{}
@@ -171,8 +171,8 @@ func killed(t *testing.T, program string, e engine) {
 		require.GreaterOrEqual(t, s.Mark, l.ceiling, "%v", m)
 		slots[l.worker] = s
 	}
-	require.Len(t, slots, 8)
-	first := slices.MinFunc(records, func(a, b lease.Slot) int { return cmp.Compare(a.Expires, b.Expires) }).Expires
+	require.Len(t, slots, 4)
+	first := slices.MinFunc(records[:16], func(a, b lease.Slot) int { return cmp.Compare(a.Expires, b.Expires) }).Expires
 
 	c.begin(heirs...)
 	c.settle(heirs...)
@@ -194,7 +194,7 @@ func killed(t *testing.T, program string, e engine) {
 	}
 	require.Positive(t, early, "nobody asked while the leases of the killed ran")
 	c.stop(append(heirs, others...)...)
-	t.Logf("8 of 32 killed, their leases ran for %d ms from then; 8 heirs, %d times refused before the end; %d ids",
+	t.Logf("4 of 16 killed, their leases ran for %d ms from then; 4 heirs, %d times refused before the end; %d ids",
 		first-records[0].Now, early, c.check().ids)
 }
 
@@ -203,12 +203,13 @@ func killed(t *testing.T, program string, e engine) {
 // longer than its lease, and at times a server is away.
 func rolling(t *testing.T, program string, e engine) {
 	const (
-		alive = 30
-		wave  = 6
-		ids   = 7_000_000
+		alive = 15
+		wave  = 5
+		ids   = 2_000_000
 	)
 	c := crewOn(t, program, e, idworker.Config{
-		Lease: idworker.LeaseConfig{TTL: 2 * time.Second, MaxTTL: 2 * time.Second}, Store: idworker.StoreConfig{Skew: 200 * time.Millisecond}, Wait: time.Minute,
+		Workers: "0-15",
+		Lease:   idworker.LeaseConfig{TTL: 2 * time.Second, MaxTTL: 2 * time.Second}, Store: idworker.StoreConfig{Skew: 200 * time.Millisecond}, Wait: time.Minute,
 	})
 	serving := c.enlist(alive)
 	c.begin(serving...)
