@@ -57,16 +57,6 @@ func (b *bench) next(t testing.TB) snowflake.Parts {
 	return p
 }
 
-func TestNextIDCarriesTimeAndWorker(t *testing.T) {
-	b := newBench(t, snowflake.Layout{})
-	b.adopt(t, lent(7, t0, time.Minute))
-	b.advance(1500 * time.Millisecond)
-	p := b.next(t)
-	require.Equal(t, int64(t0+1500), p.Time.UnixMilli())
-	require.Equal(t, int64(7), p.Worker)
-	require.Zero(t, p.Business)
-}
-
 func TestErrorsNameTheState(t *testing.T) {
 	b := newBench(t, snowflake.Layout{})
 	_, err := b.NextID()
@@ -218,19 +208,6 @@ func TestBatchOfAnyLength(t *testing.T) {
 			require.Equal(t, last+1+int64(i), v, "id %d of %d", i, n)
 		}
 	}
-}
-
-func TestBatchBeyondTheLeadIsSplit(t *testing.T) {
-	g, err := New(snowflake.JSSafe(), WithMaxAhead(5*time.Millisecond))
-	require.NoError(t, err)
-	_, err = g.Adopt(Range{Worker: 1, Floor: t0 - 1, Ceiling: t0 + 60_000, Now: t0, At: g.Elapsed()})
-	require.NoError(t, err)
-	ids := make([]int64, 64*40)
-	require.NoError(t, g.NextIDs(t.Context(), ids))
-	for i := 1; i < len(ids); i++ {
-		require.Less(t, ids[i-1], ids[i])
-	}
-	require.NoError(t, g.NextIDs(t.Context(), nil))
 }
 
 func TestWaitersGoOnWithARenewal(t *testing.T) {
