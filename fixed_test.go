@@ -2,6 +2,7 @@ package snowlease_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -40,23 +41,40 @@ func TestFixed(t *testing.T) {
 	require.Nil(t, w.Center())
 	_, err = w.Slots(t.Context(), "local")
 	require.ErrorIs(t, err, snowlease.ErrNoSlots)
-	_, err = snowlease.Fixed(snowflake.Layout{}, 32)
-	require.EqualError(t, err, "snowlease: fixed: worker 32 is not 0 to 31, which the layout's 5 worker bits hold")
 }
 
 // A layout of long ticks has no lease that it could be too long for.
 func TestFixedOfLongTicks(t *testing.T) {
-	w, err := snowlease.Fixed(snowflake.Layout{TimeUnit: time.Hour}, 3)
-	require.NoError(t, err)
-	_, err = w.NextID()
-	require.NoError(t, err)
-	require.ErrorContains(t, w.Stop(t.Context()), "start no worker with this worker id before")
+	bubble(t, func(t *testing.T) {
+		w, err := snowlease.Fixed(snowflake.Layout{TimeUnit: time.Hour}, 3)
+		require.NoError(t, err)
+		_, err = w.NextID()
+		require.NoError(t, err)
+		require.ErrorContains(t, w.Stop(t.Context()), "start no worker with this worker id before")
+
+		layout := snowflake.Layout{TimeUnit: time.Second, WorkerBits: 5, SequenceBits: 6, TimeBits: 41}
+		var last int64
+		for _, n := range []int{100, 1} { // 64 a tick: two ticks are more than a second
+			w, err := snowlease.Fixed(layout, 1)
+			require.NoError(t, err)
+			ids := make([]int64, n)
+			require.NoError(t, w.NextIDs(t.Context(), ids))
+			require.NoError(t, w.Stop(t.Context()))
+			require.Greater(t, ids[0], last)
+			last = ids[n-1]
+		}
+	})
+}
+
+func TestFixedRefuses(t *testing.T) {
 	for _, l := range []snowflake.Layout{{Epoch: -1}, {WorkerBits: 60}} {
-		_, err = snowlease.Fixed(l, 3)
+		_, err := snowlease.Fixed(l, 3)
 		require.ErrorContains(t, err, "snowlease: snowflake: layout: ")
 	}
-	_, err = snowlease.Fixed(snowflake.Layout{}, -1)
-	require.ErrorContains(t, err, "worker -1 is not 0 to 31")
+	for _, worker := range []int64{-1, 32} {
+		_, err := snowlease.Fixed(snowflake.Layout{}, worker)
+		require.EqualError(t, err, fmt.Sprintf("snowlease: fixed: worker %d is not 0 to 31, which the layout's 5 worker bits hold", worker))
+	}
 }
 
 // The guide says how a bubble gets a Fixed worker.
@@ -103,8 +121,7 @@ func TestRestartAfterABurst(t *testing.T) {
 		},
 		"fixed": func() (*snowlease.Worker, error) { return snowlease.Fixed(layout, 1) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		bubble(t, func(t *testing.T) {
 			seen, twice := map[int64]bool{}, 0
 			for range starts {
 				w, err := open()
@@ -119,21 +136,7 @@ func TestRestartAfterABurst(t *testing.T) {
 					seen[id] = true
 				}
 			}
-			require.Zero(t, twice, "of %d ids", starts*each)
+			require.Zero(t, twice, "%s: of %d ids", name, starts*each)
 		})
 	}
-}
-
-// TestRestartOfLongTicks: two ticks may be more than a second.
-func TestRestartOfLongTicks(t *testing.T) {
-	t.Parallel()
-	layout := snowflake.Layout{TimeUnit: time.Second, WorkerBits: 5, SequenceBits: 6, TimeBits: 41}
-	first, second := make([]int64, 100), make([]int64, 1) // 64 a tick
-	for _, ids := range [][]int64{first, second} {
-		w, err := snowlease.Fixed(layout, 1)
-		require.NoError(t, err)
-		require.NoError(t, w.NextIDs(t.Context(), ids))
-		require.NoError(t, w.Stop(t.Context()))
-	}
-	require.Greater(t, second[0], first[99])
 }
