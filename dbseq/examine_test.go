@@ -39,10 +39,7 @@ func TestExamine(t *testing.T) {
 
 // On PostgreSQL, the doctor names the roles that may create in the schema of the tables.
 func TestExamineSchema(t *testing.T) {
-	onAccounts(t, func(t *testing.T, a *account) {
-		if a.e.speaks != "postgres" {
-			return
-		}
+	onAccounts(t, "postgres", func(t *testing.T, a *account) {
 		seen := func(dsn string) lease.Finding {
 			all, err := a.open(dsn).Extras().Examine(t.Context(), "orders")
 			require.NoError(t, err)

@@ -24,10 +24,7 @@ type tenancy struct {
 
 func onEachTenancy(t *testing.T, f func(t *testing.T, s tenancy)) {
 	t.Helper()
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.speaks == "sqlite" {
-			return // a connection has one main database
-		}
+	onThose(t, "mysql postgres", func(t *testing.T, e engine, dsn string) {
 		s := tenancy{engine: e, db: e.db(t, dsn)}
 		var err error
 		s.pool, err = sql.Open(e.driver, dsn)
@@ -188,10 +185,7 @@ func TestMovedLaterSchema(t *testing.T) {
 // TestSchemaOfTheAccount: somebody creates a schema with the name of the account, which then comes
 // before that of the tables. A process that runs follows it with no statement.
 func TestSchemaOfTheAccount(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.speaks != "postgres" {
-			return // has one database at a time
-		}
+	onThose(t, "postgres", func(t *testing.T, e engine, dsn string) {
 		c, err := dbseq.Open(e.driver, dsn)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = c.Close() })

@@ -98,10 +98,7 @@ func TestSemiSynchronousFailover(t *testing.T) {
 // TestSelectLimit: a sql_select_limit of the server or of the DSN cuts no list of a center with a pool
 // of its own. On a shared pool it cuts the settings, so the pool is refused.
 func TestSelectLimit(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.speaks != "mysql" {
-			return
-		}
+	onThose(t, "mysql", func(t *testing.T, e engine, dsn string) {
 		limited := dsn + "&sql_select_limit=3"
 		slots := func(c *dbseq.Center) (int, error) {
 			found, err := c.Extras().Lister.Slots(t.Context(), "orders")

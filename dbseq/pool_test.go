@@ -144,10 +144,7 @@ func TestNewSharesThePool(t *testing.T) {
 // TestSettingsOfOpen: whatever the DSN says, the sessions of Open commit each statement, and a COMMIT
 // begins no other transaction.
 func TestSettingsOfOpen(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.speaks != "mysql" {
-			return
-		}
+	onThose(t, "mysql", func(t *testing.T, e engine, dsn string) {
 		own, err := dbseq.Open("mysql", dsn+"&autocommit=0&completion_type=CHAIN")
 		require.NoError(t, err)
 		defer own.Close()

@@ -77,10 +77,7 @@ func TestReadOnlyServer(t *testing.T) {
 // TestUnreadableIncarnation: an incarnation that cannot be read is an error that names
 // both remedies. It never counts as unchanged.
 func TestUnreadableIncarnation(t *testing.T) {
-	onAccounts(t, func(t *testing.T, a *account) {
-		if a.e.speaks != "postgres" {
-			return
-		}
+	onAccounts(t, "postgres", func(t *testing.T, a *account) {
 		a.admin("GRANT CREATE ON SCHEMA public TO " + a.name)
 		a.admin("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
 		_, err := a.open(a.right()).Acquire(t.Context(), request("orders", 4))

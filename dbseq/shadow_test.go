@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/snowlease/snowlease/dbseq"
 )
 
 // shadows creates an operator or a function in the schema of the tables for every combination of
@@ -44,26 +42,18 @@ END $do$`
 // they created there: each argument has the very type that the built-in operator or function takes.
 // https://wiki.postgresql.org/wiki/A_Guide_to_CVE-2018-1058:_Protect_Your_Search_Path
 func TestNothingShadowsTheBuiltIns(t *testing.T) {
-	t.Parallel()
-	for _, e := range engines {
-		if e.dialect != dbseq.Postgres {
-			continue
-		}
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			dsn := e.dsn(t)
-			admin := e.db(t, dsn)
-			first(t, center(t, admin), request("orders", 4))
-			require.NoError(t, segments(t, admin).Create(t.Context(), "orders", 7))
-			rawExec(t, admin, shadows)
-			require.ErrorContains(t, admin.Exec("SELECT 'a'::varchar = 'b'::text").Error, "called: ", "the shadows are found")
-			db := e.db(t, dsn)
-			require.NoError(t, everyStatement(t, admin, db))
-			all, err := center(t, db).Extras().Examine(t.Context(), "orders")
-			require.NoError(t, err)
-			require.NotContains(t, fmt.Sprint(all), "called: ")
-			rawExec(t, admin, "DROP TABLE snowlease_slot, snowlease_ticket, snowlease_meta, snowlease_segment")
-			first(t, center(t, db), request("orders", 4)) // creates the tables
-		})
-	}
+	onThose(t, "postgres", func(t *testing.T, e engine, dsn string) {
+		admin := e.db(t, dsn)
+		first(t, center(t, admin), request("orders", 4))
+		require.NoError(t, segments(t, admin).Create(t.Context(), "orders", 7))
+		rawExec(t, admin, shadows)
+		require.ErrorContains(t, admin.Exec("SELECT 'a'::varchar = 'b'::text").Error, "called: ", "the shadows are found")
+		db := e.db(t, dsn)
+		require.NoError(t, everyStatement(t, admin, db))
+		all, err := center(t, db).Extras().Examine(t.Context(), "orders")
+		require.NoError(t, err)
+		require.NotContains(t, fmt.Sprint(all), "called: ")
+		rawExec(t, admin, "DROP TABLE snowlease_slot, snowlease_ticket, snowlease_meta, snowlease_segment")
+		first(t, center(t, db), request("orders", 4)) // creates the tables
+	})
 }

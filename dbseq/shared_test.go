@@ -14,10 +14,7 @@ import (
 // that it shares, or of all. What is written there is committed, and no transaction is left open.
 func TestSharedPoolWithoutAutocommit(t *testing.T) {
 	for _, set := range []string{"autocommit=0", "autocommit=1&completion_type=CHAIN"} {
-		onEach(t, func(t *testing.T, e engine, dsn string) {
-			if e.speaks != "mysql" {
-				return // has no such setting
-			}
+		onThose(t, "mysql", func(t *testing.T, e engine, dsn string) {
 			db := e.db(t, dsn)
 			pool := e.pool(t, dsn+"&"+set)
 			pool.SetMaxOpenConns(1)

@@ -33,7 +33,8 @@ func TestManyProcessesOnAnEmptyDatabase(t *testing.T) {
 					grants[i], errs[i] = c.Acquire(t.Context(), req)
 					// A keeper asks again after a timeout of the connection too. On a loaded machine pgx
 					// can return one although the context has no deadline.
-					if timeout := net.Error(nil); !quarantined(errs[i]) && !(errors.As(errs[i], &timeout) && timeout.Timeout()) {
+					timeout := net.Error(nil)
+					if late := errors.As(errs[i], &timeout) && timeout.Timeout(); !late && !quarantined(errs[i]) {
 						return
 					}
 				}

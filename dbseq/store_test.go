@@ -75,7 +75,16 @@ func TestEngines(t *testing.T) {
 // onEach runs f for each engine, each time on a new database.
 func onEach(t *testing.T, f func(t *testing.T, e engine, dsn string)) {
 	t.Helper()
+	onThose(t, "sqlite mysql postgres", f)
+}
+
+// onThose does so for the engines that speak one of these.
+func onThose(t *testing.T, speak string, f func(t *testing.T, e engine, dsn string)) {
+	t.Helper()
 	for _, e := range engines {
+		if !strings.Contains(speak, e.speaks) {
+			continue
+		}
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			f(t, e, e.dsn(t))
@@ -205,7 +214,7 @@ func stores(t testing.TB, e engine, opts ...dbseq.Option) func(testing.TB) lease
 // host creates the table that Sleep changes. A lock of it lasts for a statement.
 func (s *store) host(t testing.TB, ms int64) {
 	table := "CREATE TABLE snowlease_host (ms BIGINT PRIMARY KEY, number INTEGER NOT NULL)"
-	if s.db.Dialector.Name() == "mysql" {
+	if s.db.Name() == "mysql" {
 		table += " ENGINE=MEMORY"
 	}
 	s.exec(t, table)

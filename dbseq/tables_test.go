@@ -96,7 +96,7 @@ func describe(t testing.TB, e engine, db *gorm.DB) (found []map[string]any) {
 // TestAccountWithoutCreate: the errors name the files to run and the rights to grant. Afterwards all
 // works.
 func TestAccountWithoutCreate(t *testing.T) {
-	onAccounts(t, func(t *testing.T, a *account) {
+	onAccounts(t, "mysql postgres", func(t *testing.T, a *account) {
 		if a.e.speaks == "mysql" {
 			a.admin("GRANT SELECT ON " + a.database + ".* TO " + a.name)
 		}
@@ -129,10 +129,7 @@ func TestAccountWithoutCreate(t *testing.T) {
 // TestNoDatabaseInTheDSN: the start fails at once, and says where the name belongs.
 func TestNoDatabaseInTheDSN(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		if e.speaks != "mysql" {
-			return // PostgreSQL takes the name of the account, SQLite needs a file
-		}
+	onThose(t, "mysql", func(t *testing.T, e engine, dsn string) { // PostgreSQL takes the name of the account
 		slash, query := strings.LastIndex(dsn, "/"), strings.LastIndex(dsn, "?")
 		c := center(t, e.db(t, dsn[:slash+1]+dsn[query:]))
 		_, err := c.Acquire(t.Context(), request("orders", 4))

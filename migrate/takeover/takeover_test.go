@@ -254,10 +254,12 @@ func TestTakeRefuses(t *testing.T) {
 				return nil
 			})
 		}, says(lease.ErrLost, "could not be kept meanwhile")},
-		"clock too far behind for the context": {func(_ *testing.T, s scene) { s.to.Advance(-4 * time.Minute) },
-			says(context.DeadlineExceeded, "clock is behind")},
-		"center away": {func(_ *testing.T, s scene) { s.to.Intercept(func(context.Context, string, bool) error { return away }) },
-			says(away, "worker id 0 of the new side: memcenter: acquire: away")},
+		"clock too far behind for the context": {func(_ *testing.T, s scene) {
+			s.to.Advance(-4 * time.Minute)
+		}, says(context.DeadlineExceeded, "clock is behind")},
+		"center away": {func(_ *testing.T, s scene) {
+			s.to.Intercept(func(context.Context, string, bool) error { return away })
+		}, says(away, "worker id 0 of the new side: memcenter: acquire: away")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
