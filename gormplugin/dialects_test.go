@@ -168,6 +168,13 @@ func (n *noting) NextIDs(ctx context.Context, dst []int64) error {
 // name returns a unique string.
 func (c cell) name() string { return fmt.Sprintf("name %d", c.seq.Add(1)) }
 
+// based stores a row.
+func (c cell) based() Based {
+	row := Based{Name: c.name()}
+	require.NoError(c, c.db.Create(&row).Error)
+	return row
+}
+
 // holds checks over the second connection that the table has exactly these keys.
 func (c cell) holds(table, column string, keys ...any) {
 	c.Helper()

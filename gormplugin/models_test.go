@@ -257,39 +257,17 @@ type (
 
 // More associations.
 type (
-	Post struct {
-		gormplugin.Model
-		Cover    *Comment  `gorm:"polymorphic:Owner;polymorphicValue:cover"`
-		Comments []Comment `gorm:"polymorphic:Owner"`
-	}
-	Comment struct {
-		ID        int64 `gorm:"primaryKey;autoIncrement:false"`
-		OwnerID   int64
-		OwnerType string `gorm:"size:20"`
-	}
 	Node struct {
 		ID       int64 `gorm:"primaryKey;autoIncrement:false"`
 		ParentID *int64
 		Children []*Node `gorm:"foreignKey:ParentID;constraint:OnDelete:CASCADE"`
 		Friends  []*Node `gorm:"many2many:node_friends"`
 	}
-	// Article and Topic have a join table without a model.
-	Article struct {
-		gormplugin.Model
-		Topics []Topic `gorm:"many2many:article_topics"`
-	}
-	Topic struct {
-		gormplugin.Model
-		Title string `gorm:"size:50;uniqueIndex"`
-	}
-	// Pet and PetFilled have children in each way, without foreign keys in the database.
+	// Pet and PetFilled have children, without foreign keys in the database.
 	Pet struct {
 		gorm.Model
-		Name   string  `gorm:"size:50;uniqueIndex"`
-		Collar *Collar `gorm:"foreignKey:PetID;constraint:-"`
-		Toys   []Toy   `gorm:"foreignKey:PetID;constraint:-"`
-		Bells  []Bell  `gorm:"polymorphic:Pet;polymorphicValue:pet"`
-		Vets   []*Vet  `gorm:"many2many:pet_vets"`
+		Name string `gorm:"size:50;uniqueIndex"`
+		Toys []Toy  `gorm:"foreignKey:PetID;constraint:-"`
 	}
 	PetFilled struct {
 		gormplugin.Model
@@ -333,16 +311,16 @@ func (CaseText) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
 
 // joinTables lists the tables without a model.
 func joinTables() []string {
-	return []string{"article_topics", "node_friends", "pet_vets", "pet_filled_vets", "public_customer_labels"}
+	return []string{"node_friends", "pet_filled_vets", "public_customer_labels"}
 }
 
 func models() []any {
 	return []any{
 		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Base62{}, &TypedU{}, &Bytes{},
 		&Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Composite{}, &Chosen{},
-		&NamedBase{}, &Nested{}, &SerializedKey{}, &Post{}, &Comment{}, &Node{}, &Topic{}, &Article{}, &Wallet{}, &Made{}, &MadeFilled{},
+		&NamedBase{}, &Nested{}, &SerializedKey{}, &Node{}, &Wallet{}, &Made{}, &MadeFilled{},
 		&Nullable{}, &Required{}, &Mate{}, &Owner{}, &Draft{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
 		&Hooked{}, &Stubborn{}, &Product{}, &Tag{}, &Customer{}, &Profile{}, &Order{}, &Item{}, &CustomerTag{},
-		&PublicLabel{}, &PublicCustomer{}, &PublicOrder{}, &PublicPointed{},
+		&PublicLabel{}, &PublicCustomer{}, &PublicOrder{}, &PublicLine{}, &PublicPointed{},
 	}
 }

@@ -30,6 +30,7 @@ func kinds() []way {
 		creates("through a serializer", make([]SerializedKey, 2)),
 		creates("publicid.ID", make([]PublicOrder, 2)),
 		creates("pointer to publicid.ID", &PublicPointed{}),
+		creates("publicid.ID in a composite key", []PublicLine{{OrderID: 5}, {OrderID: 5}}),
 		{"column of another name", func(c cell) {
 			row, m := Column{}, map[string]any{}
 			require.NoError(c, c.db.Create(&row).Error)

@@ -61,8 +61,7 @@ func limits() []way {
 		{"limit: a row that a conflict leaves out", func(c cell) {
 			// RowsAffected counts the inserted rows only. MySQL and MariaDB tell the key of
 			// the row that is there. On the others the value holds a key that no row has.
-			first := Based{Name: c.name()}
-			require.NoError(c, c.db.Create(&first).Error)
+			first := c.based()
 			again := Based{Name: first.Name}
 			tx := c.db.Clauses(clause.OnConflict{DoNothing: true}).Create(&again)
 			require.NoError(c, tx.Error)
@@ -74,22 +73,22 @@ func limits() []way {
 			// GORM inserts children with DO NOTHING and joins the key in the value, which
 			// MySQL and MariaDB tell. On the others a foreign key refuses that, or the join
 			// row dangles. Look the child up first.
-			first := Topic{Title: c.name()}
+			first := Vet{Name: c.name()}
 			require.NoError(c, c.db.Create(&first).Error)
-			article := Article{Topics: []Topic{{Title: first.Title}}}
-			err := c.db.Create(&article).Error
-			c.holds("topics", "id", first.ID)
+			pet := PetFilled{Name: c.name(), Vets: []*Vet{{Name: first.Name}}}
+			err := c.db.Create(&pet).Error
+			c.holds("vets", "id", first.ID)
 			switch c.db.Name() {
 			case "mysql":
 				require.NoError(c, err)
-				require.Equal(c, first.ID, article.Topics[0].ID)
-				c.holds("article_topics", "topic_id", first.ID)
+				require.Equal(c, first.ID, pet.Vets[0].ID)
+				c.holds("pet_filled_vets", "vet_id", first.ID)
 			case "sqlite": // checks foreign keys only on request
 				require.NoError(c, err)
-				require.NotEqual(c, first.ID, article.Topics[0].ID)
+				require.NotEqual(c, first.ID, pet.Vets[0].ID)
 			default:
 				require.ErrorIs(c, err, gorm.ErrForeignKeyViolated)
-				c.holds("articles", "id")
+				c.holds("pet_filleds", "id")
 			}
 		}},
 	}

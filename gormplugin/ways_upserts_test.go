@@ -19,8 +19,7 @@ func upserts() []way {
 			c.stored(c.db.Clauses(upsertByName).Create(&rows).Error, rows)
 		}},
 		{"upsert of a row that is there", func(c cell) {
-			first := Based{Name: c.name()}
-			require.NoError(c, c.db.Create(&first).Error)
+			first := c.based()
 			for _, upsert := range []clause.OnConflict{upsertByName, {Columns: upsertByName.Columns, UpdateAll: true}} {
 				again := Based{Name: first.Name}
 				c.stored(c.db.Clauses(upsert).Create(&again).Error, first)
@@ -29,8 +28,7 @@ func upserts() []way {
 		}},
 		// MySQL does not tell which of several rows it has found.
 		{"upsert of rows, one of which is there", func(c cell) {
-			first := Based{Name: c.name()}
-			require.NoError(c, c.db.Create(&first).Error)
+			first := c.based()
 			rows := []*Based{{Name: c.name()}, {Name: first.Name}, {Name: c.name()}}
 			require.NoError(c, c.db.Clauses(upsertByName).Create(rows).Error)
 			c.filled("baseds", "id", rows[0].ID, first.ID, rows[2].ID)
@@ -45,15 +43,13 @@ func upserts() []way {
 			require.Equal(c, c.returning, rows[1].ID == first.ID)
 		}},
 		{"upsert by the key", func(c cell) {
-			first := Based{Name: c.name()}
-			require.NoError(c, c.db.Create(&first).Error)
+			first := c.based()
 			rows := []Based{{Model: gormplugin.Model{ID: first.ID}, Name: c.name()}, {Name: c.name()}}
 			c.stored(c.db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&rows).Error, rows, first.ID)
 			c.holds("baseds", "name", rows[0].Name, rows[1].Name)
 		}},
 		{"upsert of maps", func(c cell) {
-			first := Based{Name: c.name()}
-			require.NoError(c, c.db.Create(&first).Error)
+			first := c.based()
 			for _, key := range []string{"id", "ID"} {
 				m := map[string]any{"name": first.Name, key: nil}
 				require.NoError(c, c.db.Model(&Based{}).Clauses(upsertByName).Create(m).Error)
