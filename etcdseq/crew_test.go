@@ -36,11 +36,6 @@ func request() lease.Request {
 	return r
 }
 
-// config asks for what request does.
-func config(wait time.Duration) snowlease.Config {
-	return snowlease.Config{Namespace: "crew", Layout: layout, TTL: ttl, MaxTTL: ttl, Skew: skew, Wait: wait}
-}
-
 // followers returns the members that do not lead.
 func followers(e *testserver.Etcd) []*testserver.Server {
 	leader := e.Leader()
@@ -59,21 +54,21 @@ type crew struct {
 	ids, members, grants, holding atomic.Int64
 
 	mu       sync.Mutex
-	lent     map[int64][]span // by worker id
+	lent     map[int64]holder // by worker id
 	failures []error
 }
 
-// A span is a range that was lent to a member.
-type span struct {
-	floor, ceiling int64
-	member         uint32
+// A holder is the member that got a worker id last.
+type holder struct {
+	member        uint32
+	past, ceiling int64 // what members before it may have used, and what it may
 }
 
 // before is how much earlier than its begin, and later than its end, ids of a crew may be.
 const before = time.Minute
 
 func newCrew(length time.Duration) *crew {
-	c := &crew{began: time.Now(), rest: 5 * time.Millisecond, lent: map[int64][]span{}, used: make([][]atomic.Uint32, layout.Workers())}
+	c := &crew{began: time.Now(), rest: 5 * time.Millisecond, lent: map[int64]holder{}, used: make([][]atomic.Uint32, layout.Workers())}
 	for w := range c.used {
 		c.used[w] = make([]atomic.Uint32, (length + 2*before).Milliseconds())
 	}
@@ -110,7 +105,7 @@ func (c *crew) serve(ctx context.Context, many int, center lease.Center) {
 // live is the life of a member, which ends well or in a crash.
 func (c *crew) live(ctx context.Context, center lease.Center) {
 	m := &member{Center: center, crew: c, number: uint32(c.members.Add(1))}
-	k, err := snowlease.Open(ctx, m, config(5*time.Second))
+	k, err := snowlease.Open(ctx, m, snowlease.Config{Namespace: "crew", Layout: layout, TTL: ttl, MaxTTL: ttl, Skew: skew, Wait: 5 * time.Second})
 	if err != nil {
 		return
 	}
@@ -177,16 +172,15 @@ func (m *member) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 		return fmt.Errorf("crashed: %w", lease.ErrSetup) // which the keeper does not try again
 	}
 	m.crew.mu.Lock() // it gives up what it has not used, before the center learns of it
-	for i, s := range m.crew.lent[g.Worker] {
-		if s.member == m.number {
-			m.crew.lent[g.Worker][i].ceiling = min(s.ceiling, max(lastUsed, g.Floor))
-		}
+	if h := m.crew.lent[g.Worker]; h.member == m.number {
+		h.ceiling = min(h.ceiling, max(lastUsed, g.Floor))
+		m.crew.lent[g.Worker] = h
 	}
 	m.crew.mu.Unlock()
 	return m.Center.Release(ctx, g, lastUsed)
 }
 
-// granted checks that no other member may use any of the range.
+// granted checks that the range begins above all that others may have used.
 func (m *member) granted(g lease.Grant, err error) error {
 	if err != nil {
 		return err
@@ -195,16 +189,15 @@ func (m *member) granted(g lease.Grant, err error) error {
 	c.grants.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range c.lent[g.Worker] {
-		if s.member != m.number && g.Floor < s.ceiling && s.floor < g.Ceiling {
-			c.failures = append(c.failures, fmt.Errorf("worker id %d: member %d has (%d, %d], member %d (%d, %d]",
-				g.Worker, s.member, s.floor, s.ceiling, m.number, g.Floor, g.Ceiling))
-		}
+	h := c.lent[g.Worker]
+	if h.member != m.number {
+		h = holder{member: m.number, past: max(h.past, h.ceiling)}
 	}
-	c.lent[g.Worker] = append(c.lent[g.Worker], span{g.Floor, g.Ceiling, m.number})
-	if n := len(c.lent[g.Worker]); n > 200 { // ranges so old do not recur, and the ids are checked too
-		c.lent[g.Worker] = c.lent[g.Worker][n-100:]
+	if g.Floor < h.past {
+		c.failures = append(c.failures, fmt.Errorf("worker id %d: member %d has (%d, %d], and others have used it up to %d", g.Worker, m.number, g.Floor, g.Ceiling, h.past))
 	}
+	h.ceiling = max(h.ceiling, g.Ceiling)
+	c.lent[g.Worker] = h
 	return nil
 }
 

@@ -195,3 +195,62 @@ func TestContract(t *testing.T) {
 		})
 	}
 }
+
+// TestRollbacks: the key of the cluster is checked as the parts are.
+func TestRollbacks(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, dial(t, testserver.NewEtcd(t, 1).URLs()...))
+	c := f.Center(t)
+	require.NoError(t, c.Extras().Init(t.Context(), request()))
+	g, err := c.Acquire(t.Context(), request())
+	require.NoError(t, err)
+	base := f.prefix + g.Namespace + "/"
+	for value, want := range map[string]string{
+		"x": "cluster is not the JSON of a record",
+		`{"id":"0","term":1,"rollbacks":9223372036854775807}`: "counts 9223372036854775807 rollbacks",
+		`{"id":"0","term":1,"rollbacks":-1}`:                  "counts -1 rollbacks",
+		`{"id":"0","term":1,"rollbacks":1073741825}`:          "counts 1073741825 rollbacks",
+	} {
+		values := f.get(t, base)
+		was := values["cluster"]
+		values["cluster"] = value
+		f.put(t, base, values)
+		_, err = c.Renew(t.Context(), g)
+		require.ErrorIs(t, err, lease.ErrDamaged)
+		require.ErrorIs(t, err, lease.ErrSetup)
+		require.ErrorContains(t, err, want)
+		values["cluster"] = was
+		f.put(t, base, values)
+		g, err = c.Renew(t.Context(), g)
+		require.NoError(t, err)
+	}
+}
+
+// TestManyParts: more parts than a transaction can write are written some at a time.
+func TestManyParts(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, dial(t, testserver.NewEtcd(t, 1).URLs()...))
+	c := f.Center(t)
+	req := request()
+	req.Pool, req.Last = 200, 199
+	require.NoError(t, c.Extras().Init(t.Context(), req))
+	base := f.prefix + req.Namespace + "/"
+	// In a form that no process writes. Their loss begins a quarantine.
+	for at, value := range []string{`{"token":1,"expires":1,"mark":1}`, `{"token":1}`} {
+		values := f.get(t, base)
+		for i := range 190 {
+			values[strconv.Itoa(i)] = value
+		}
+		f.put(t, base, values)
+		for range 10 {
+			req.Owner = lease.NewOwner()
+			g, err := c.Acquire(t.Context(), req)
+			if at == 0 {
+				require.NoError(t, err)
+				require.NoError(t, c.Release(t.Context(), g, g.Floor))
+			} else {
+				require.ErrorAs(t, err, new(*lease.QuarantineError))
+			}
+		}
+	}
+}
