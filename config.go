@@ -45,10 +45,11 @@ type Config struct {
 	// is unreachable, and how long a crashed process keeps its worker id. 100ms to MaxTTL in
 	// whole milliseconds, and at least 10 time units of the layout. Default: 30s.
 	TTL time.Duration
-	// MaxTTL bounds the TTL of all members of the namespace, which keeps the greatest on
-	// record. Give all of them a greater one before you give one a longer TTL. It also bounds
-	// how far ids run ahead after a loss of records: see ExactTimes. TTL to 24h in whole
-	// milliseconds. Default: the larger of TTL and 30s.
+	// MaxTTL is the longest lease that a loss of records allows for, and bounds how far ids run
+	// ahead after one: see ExactTimes. The namespace has the greatest of any process on record,
+	// and all work by that. A process that raises it has leases of the former length at first,
+	// for about the former MaxTTL + Skew. TTL to 24h in whole milliseconds. Default: the larger
+	// of TTL and 30s.
 	MaxTTL time.Duration
 	// Skew is how far behind the latest time it ever showed the center's clock may be when
 	// the center loses records. The namespace pins it. Whole milliseconds, at most half of

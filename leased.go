@@ -67,7 +67,7 @@ func (l *leased) Report(st *Status) {
 	st.Renewals, st.Failures, st.Losses, st.Renewed, st.Err = k.Renewals, k.Failures, k.Losses, k.Renewed, k.Err
 	st.FailingSince, st.Now = k.FailingSince, l.keeper.Now()
 	if g := k.Grant; g != (lease.Grant{}) {
-		st.Worker, st.Token = g.Worker, g.Token
+		st.Worker, st.Token, st.Pin = g.Worker, g.Token, g.Pinned.String()
 		st.Floor, st.Ceiling, st.Since = printable.Time(g.Floor), printable.Time(g.Ceiling), printable.Time(g.Since)
 	}
 	switch k.State {

@@ -46,6 +46,10 @@ type Status struct {
 	Business int64 `json:"business"`
 	// Token is the number of the lease. It rises each time the worker id is lent.
 	Token int64 `json:"token"`
+	// Pin is what the center has on record of all processes of the namespace, such as
+	// "layout={...} pool=32 max_ttl=30s skew=2s": see lease.Pin. Its max_ttl and skew are the
+	// greatest of any process.
+	Pin string `json:"pin,omitempty"`
 	// The times of ids are after Floor, and at or before Ceiling.
 	Floor   time.Time `json:"floor,omitzero"`
 	Ceiling time.Time `json:"ceiling,omitzero"`

@@ -59,7 +59,7 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 		if v, err = c.survey(ctx, k); err != nil {
 			return lease.Grant{}, err
 		}
-		if err := rules.Quarantined(v.reason, v.quarantine, v.now, k.req); err != nil {
+		if err := rules.Quarantined(v.reason, v.quarantine, v.now, k.by); err != nil {
 			return lease.Grant{}, err
 		}
 		if v.held.there && v.held.mark > v.held.floor {
@@ -87,7 +87,7 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 		}
 		if r.there {
 			done = r.ticket
-			return k.grant(r), nil
+			return c.proposed(ctx, k, k.grant(r)), nil
 		}
 	}
 	return lease.Grant{}, &lease.NoFreeWorkerError{
@@ -110,6 +110,16 @@ func (c *Center) lendAgain(ctx context.Context, k *call, v view) (g lease.Grant,
 		"token": r.token, "floor": r.floor, "ceiling": r.mark, "ttl": int64(0), "maxttl": int64(0),
 	}))
 	return k.grant(r), done, err
+}
+
+// proposed returns a new grant once it is on record that the pin may fall. That depends on nothing,
+// so errors do not count.
+func (c *Center) proposed(ctx context.Context, k *call, g lease.Grant) lease.Grant {
+	if pin := rules.Proposed(k.pin, g); pin != k.pin {
+		_, _ = c.repin(ctx, k, k.pin, pin)
+		g.Pinned = k.pin
+	}
+	return g
 }
 
 func (k *call) grant(r record) lease.Grant {
@@ -147,7 +157,7 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 		if err := r.check(); err != nil {
 			return record{}, err
 		}
-		s := r.slot().Lent(v.quarantine, r.now, k.req)
+		s := r.slot().Lent(v.quarantine, r.now, k.by)
 		n, err := c.execOnce(ctx, "lend", k.lending(r, s, s.Expires-1, ticket))
 		switch {
 		case n > 0:

@@ -17,8 +17,9 @@ import (
 // A call is one Acquire, Renew, Release or Init.
 type call struct {
 	req   lease.Request
-	known lease.Pin // what was on record when the grant was lent
-	pin   lease.Pin // what is expected on record
+	known lease.Pin     // what was on record when the grant was lent
+	pin   lease.Pin     // what is expected on record
+	by    lease.Request // req as the pin allows for it
 	start time.Time
 	args  args
 
@@ -33,7 +34,6 @@ func (c *Center) newCall(req lease.Request, known lease.Pin, borrow bool) *call 
 		args: args{
 			"ns": req.Namespace, "pool": req.Pool, "first": req.First, "last": req.Last,
 			"owner": hex.EncodeToString(req.Owner[:]), "holder": text(req.Holder, 255),
-			"ttl": ms(req.TTL), "maxttl": ms(req.MaxTTL), "ahead": ms(req.Ahead),
 			"slot": int64(-1),
 			"lo":   int64(0), "hi": int64(math.MaxInt64),
 		},
@@ -48,7 +48,11 @@ func (c *Center) newCall(req lease.Request, known lease.Pin, borrow bool) *call 
 
 // pinned notes what is on record, and which all later changes expect there.
 func (k *call) pinned(pin lease.Pin) {
-	k.pin, k.args["pin"], k.args["skew"] = pin, pin.String(), ms(pin.Skew)
+	k.pin, k.by = pin, rules.By(pin, k.req)
+	a := k.args
+	a["pin"], a["kept"] = pin.String(), ms(pin.Hold())
+	a["ttl"], a["maxttl"], a["ahead"] = ms(k.by.TTL), ms(k.by.MaxTTL), ms(k.by.Ahead)
+	a["skew"] = ms(rules.Held(lease.Grant{Request: k.req, Pinned: k.known}, pin).Skew)
 }
 
 // clock bounds the server's clock by the caller's current time.
@@ -82,6 +86,7 @@ type view struct {
 	beyond      bool  // there are others
 	soonest     int64 // the last millisecond before the first slot of the range is free
 	ahead       int64 // the same if ranges may begin ahead of the clock
+	hold        int64 // of the pins that the slots show
 	held        record
 }
 
@@ -129,12 +134,12 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 	v, _, err = one(ctx, c.conn, "look", k.args, func(v *view) []any {
 		return []any{
 			&v.now, &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
-			&v.known, &v.beyond, &v.soonest, &v.ahead,
+			&v.known, &v.beyond, &v.soonest, &v.ahead, &v.hold,
 			&v.held.there, &v.held.worker, &v.held.token, &v.held.ver, &v.held.ticket,
 			&v.held.since, &v.held.floor, &v.held.expires, &v.held.mark,
 		}
 	})
-	lead := rules.Lead(v.quarantine, v.now, k.req)
+	lead := rules.Lead(v.quarantine, v.now, k.by)
 	if lead > 0 {
 		v.soonest = v.ahead
 	}
@@ -190,20 +195,47 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 	return view{}, unsettled()
 }
 
-// join joins the namespace. It returns true if what k looked for was by another pin than the one
-// on record now.
+// join joins the namespace, and goes on with a change of its pin. It returns true if what k looked
+// for was by another pin than the one on record now.
 func (c *Center) join(ctx context.Context, k *call, v view) (changed bool, err error) {
 	before, stored := k.pin, lease.ParsePin(v.pin)
-	pin, more, err := rules.Joined(stored, k.known, k.req)
+	pin, err := rules.Joined(stored, k.known, v.hold, k.req)
 	if err != nil {
 		return false, err
 	}
 	k.pinned(pin)
-	if v.there && pin.String() != v.pin {
-		_, err = c.exec(ctx, "repin", k.args.with(args{"pin": v.pin, "newpin": pin.String(), "more": more}))
+	if pin == stored {
+		pin, err = c.advance(ctx, k, v)
+	}
+	if err == nil && v.there && pin != stored {
+		_, err = c.repin(ctx, k, stored, pin)
 		return true, err
 	}
-	return before != pin, nil
+	return before != k.pin, err
+}
+
+// advance returns the pin on record as it is by the clock of a look.
+func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error) {
+	if k.pin.Change.Falls && rules.Quarantined(v.reason, v.quarantine, v.now, k.by) != nil {
+		return rules.Waiting(k.pin, v.now), nil
+	}
+	next := rules.Advanced(k.pin, v.now)
+	const some = 10_000 // rows that one statement locks
+	for from := int64(0); next != k.pin && !next.Change.Falls && from < k.req.Pool; from += some {
+		if _, err := c.exec(ctx, "carry", k.args.with(args{"from": from, "to": from + some - 1})); err != nil {
+			return k.pin, err
+		}
+	}
+	return next, nil
+}
+
+// repin replaces the pin on record, if it is stored.
+func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin) (done bool, err error) {
+	n, err := c.exec(ctx, "repin", k.args.with(args{"pin": stored.String(), "newpin": pin.String()}))
+	if done = n > 0; done {
+		k.pinned(pin)
+	}
+	return done, err
 }
 
 // loss returns why grants may have been forgotten, or an empty string. A row has the lease and

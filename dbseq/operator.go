@@ -113,7 +113,7 @@ func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 			if err != nil || r.Pin.Retired {
 				return err
 			}
-			a := args{"newpin": text(lease.Pin{Retired: true, Reason: reason}.String(), 255), "more": int64(0), "ns": namespace, "pin": r.Pin.String()}
+			a := args{"newpin": text(lease.Pin{Retired: true, Reason: reason}.String(), 255), "ns": namespace, "pin": r.Pin.String()}
 			if _, err := c.exec(ctx, "repin", a); err != nil {
 				return err
 			}

@@ -28,17 +28,22 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 
 func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant, error) {
 	k.args["slot"] = g.Worker
-	held := g // what is probably on record
+	held := g                                     // what is probably on record
+	looked := k.pin.Change == (lease.PinChange{}) // else the look goes on with the change
 	for range rounds {
-		k.args["token"], k.args["floor"], k.args["ceiling"] = held.Token, held.Floor, held.Ceiling
-		now, done, err := c.change(ctx, "renew", k.args)
-		if err != nil {
-			return lease.Grant{}, err
-		}
-		if done {
-			// The update has stored at least this ceiling.
-			held.Pinned, held.Now, held.Ceiling = k.pin, now, rules.Slot{Floor: held.Floor}.Extended(now, held).Mark
-			return held, nil
+		if looked {
+			k.args["token"], k.args["floor"], k.args["ceiling"] = held.Token, held.Floor, held.Ceiling
+			now, done, err := c.change(ctx, "renew", k.args)
+			if err != nil {
+				return lease.Grant{}, err
+			}
+			if done {
+				by := held
+				by.Request = k.by
+				// The update has stored at least this ceiling.
+				held.Pinned, held.Now, held.Ceiling = k.pin, now, rules.Slot{Floor: held.Floor}.Extended(now, by).Mark
+				return held, nil
+			}
 		}
 		v, err := c.survey(ctx, k)
 		if err != nil {
@@ -46,7 +51,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 		}
 		r := v.held
 		switch {
-		case !r.there || !r.slot().Unexpired(v.now, k.pin):
+		case !r.there || r.expires < v.now+k.args["skew"].(int64):
 			return lease.Grant{}, lease.ErrLost
 		case r.floor < v.quarantine:
 			swapped, err := c.swap(ctx, k, g, v)
@@ -57,6 +62,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 			return lease.Grant{}, lease.ErrLost
 		}
 		r.mark = max(r.mark, g.Ceiling)
+		looked = true
 		held = k.grant(r) // of an earlier renewal, whose reply was lost
 	}
 	return lease.Grant{}, unsettled()
@@ -67,11 +73,13 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 // since the look, or another server answers.
 func (c *Center) swap(ctx context.Context, k *call, g lease.Grant, v view) (record, error) {
 	r := v.held
-	if err := rules.Quarantined(v.reason, max(r.mark, v.quarantine), v.now, k.req); err != nil {
+	if err := rules.Quarantined(v.reason, max(r.mark, v.quarantine), v.now, k.by); err != nil {
 		return record{}, err
 	}
-	s := r.slot().Raised(v.quarantine, v.now, g).Extended(v.now, g)
-	n, err := c.exec(ctx, "lend", k.lending(r, s, r.expires-ms(k.pin.Skew), r.ticket))
+	by := g
+	by.Request = k.by
+	s := r.slot().Raised(v.quarantine, v.now, g).Extended(v.now, by)
+	n, err := c.exec(ctx, "lend", k.lending(r, s, r.expires-k.args["skew"].(int64), r.ticket))
 	if err != nil || n == 0 {
 		return record{}, err
 	}

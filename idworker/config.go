@@ -104,10 +104,11 @@ type LeaseConfig struct {
 	// is unreachable, and how long a crashed process keeps its worker id. 100ms to MaxTTL in
 	// whole milliseconds, and at least 10 time units of the layout. Default: 30s.
 	TTL time.Duration `yaml:"ttl" json:"ttl" env:"TTL"`
-	// MaxTTL bounds the TTL of all members of the namespace, which keeps the greatest on
-	// record. Give all of them a greater one before you give one a longer TTL. It also bounds
-	// how far ids run ahead after a loss of records: see StoreConfig.ExactTimes. TTL to 24h in
-	// whole milliseconds. Default: the larger of TTL and 30s.
+	// MaxTTL is the longest lease that a loss of records allows for, and bounds how far ids run
+	// ahead after one: see StoreConfig.ExactTimes. The namespace has the greatest of any process on record,
+	// and all work by that. A process that raises it has leases of the former length at first,
+	// for about the former MaxTTL + Skew. TTL to 24h in whole milliseconds. Default: the larger
+	// of TTL and 30s.
 	MaxTTL time.Duration `yaml:"max_ttl" json:"max_ttl" env:"MAX_TTL"`
 	// Renew is the cron schedule of renewals, with optional seconds, or a descriptor such as
 	// "@every 10s". A renewal comes up to a thirtieth of TTL early, so that replicas spread.

@@ -103,8 +103,9 @@ type Request struct {
 	First, Last int64
 	// TTL is how long a grant lasts without renewal, MinTTL to MaxTTL.
 	TTL time.Duration
-	// MaxTTL bounds the TTL of every member of the namespace, and so how far ahead of its
-	// clock a forgotten grant can reach. At most 24h. The center pins the greatest.
+	// MaxTTL is how far ahead of its clock the center lends to this member, and how far ahead a
+	// forgotten grant can then reach. At most 24h. The center pins the greatest of any member, and
+	// grants of all keep to that: see Pin.
 	MaxTTL time.Duration
 	// Skew is how far behind the latest time it ever showed the center's clock may be when
 	// the center loses records. At most half of TTL. The center pins the greatest.
@@ -132,7 +133,7 @@ const (
 
 // Pin returns the pin of a namespace that has r as its only member.
 func (r Request) Pin() Pin {
-	return Pin{Layout: r.Layout, Pool: r.Pool, MaxTTL: r.MaxTTL, Skew: r.Skew, TTL: r.TTL}
+	return Pin{Layout: r.Layout, Pool: r.Pool, MaxTTL: r.MaxTTL, Skew: r.Skew}
 }
 
 // Limits of a Request.

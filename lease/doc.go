@@ -24,6 +24,11 @@
 //
 // These are the rules of acquire, renew and release. now is the center's clock.
 //
+//	pin      A member raises the pin to its MaxTTL and skew. MaxTTL below is that of the pin, or
+//	         the former one until the raise has been on record for the former MaxTTL + skew, and
+//	         all slots show it. After a loss of the pin, what the slots show counts.
+//	         The pin falls to the values of a new member if no member with greater ones has
+//	         called since that was on record for the pin's MaxTTL + skew.
 //	loss     Each first looks for a loss (dbseq: a renewal only for one that concerns its
 //	         own grant): fewer than Pool records of slots or marks, nothing on record,
 //	         or an incarnation other than the recorded one.

@@ -73,8 +73,9 @@ func (e *QuarantineError) Error() string {
 // Wait returns how long after the center's answer the quarantine ends.
 func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now)) }
 
-// MismatchError is returned to a member that may not join the namespace (see Pin.Join), and to
-// every member of a retired namespace.
+// MismatchError is returned to a member that may not join the namespace (see Pin.Join), to every
+// member of a retired namespace, and to a holder whose grant a namespace that was opened anew after
+// a total loss need not allow for.
 type MismatchError struct {
 	Namespace     string
 	Stored, Asked Pin // of the namespace and of the caller
@@ -88,19 +89,17 @@ func (e *MismatchError) Error() string {
 		return fmt.Sprintf("lease: namespace %q is %s: give this process the configuration that replaces it", e.Namespace, printable.Text(e.Stored.String()))
 	}
 	if is, was := e.Asked, e.Stored; was.Err() == nil && is.Layout == was.Layout && is.Pool == was.Pool {
-		switch {
-		case is.MaxTTL < was.TTL:
-			return fmt.Sprintf("lease: namespace %q has members with a TTL of %v, but MaxTTL of this process is %v: raise it to at least %v", e.Namespace, was.TTL, is.MaxTTL, was.TTL)
-		case is.TTL < 2*was.Skew:
-			return fmt.Sprintf("lease: namespace %q has members with a Skew of %v, more than half of this process's TTL, %v: raise that to at least %v", e.Namespace, was.Skew, is.TTL, 2*was.Skew)
-		}
-		return fmt.Sprintf("lease: namespace %q lost its records, and was opened again by a process with a lower MaxTTL or Skew (%v, %v) than this one has (%v, %v): give all the same", e.Namespace, was.MaxTTL, was.Skew, is.MaxTTL, is.Skew)
+		return fmt.Sprintf("lease: namespace %q lost its records, and was opened again by a process that allows for less (max_ttl %v, skew %v) than the grant of this one needs (%v, %v)", e.Namespace, was.MaxTTL, was.Skew, is.MaxTTL, is.Skew)
 	}
 	change := ""
 	if e.Change != "" {
 		change = "; " + e.Change
 	}
-	stored, asked := differences(e.Stored.String(), e.Asked.String())
+	was := e.Stored
+	if was.Err() == nil && e.Asked.Err() == nil { // the rest need not agree
+		was.MaxTTL, was.Skew, was.Change = e.Asked.MaxTTL, e.Asked.Skew, e.Asked.Change
+	}
+	stored, asked := differences(was.String(), e.Asked.String())
 	return fmt.Sprintf("lease: namespace %q is pinned to %s, but this process asks for %s: give all members the same configuration, or this process another namespace%s",
 		e.Namespace, printable.Text(stored), asked, change)
 }

@@ -17,7 +17,7 @@ type Pin struct {
 	Layout       string // the fingerprint of the layout
 	Pool         int64
 	MaxTTL, Skew time.Duration // the greatest of any member, which a loss of records allows for
-	TTL          time.Duration // the longest of any member
+	Change       PinChange     // of MaxTTL and Skew
 
 	// Retired means that the namespace has ended, for the given Reason. The other fields
 	// are then zero. No Request has such a Pin.
@@ -27,9 +27,21 @@ type Pin struct {
 	foreign string // the text, if it has neither form
 }
 
+// A PinChange is a change of a Pin that has begun. The zero value is none.
+//
+// If the Pin was raised, grants keep to the former MaxTTL until At: a replica that lags by less
+// than what a grant could last, or the records that are left after a loss of some, then still
+// allow for all grants. If it is to fall, it does so at At, unless a member with greater values
+// uses the namespace before that. By then no grant of such a member is left.
+type PinChange struct {
+	Falls        bool
+	MaxTTL, Skew time.Duration // of the Pin before it was raised, or after it has fallen
+	At           int64         // in Unix milliseconds of the center's clock; 0: not decided yet
+}
+
 const retired = "retired: "
 
-var pinForm = regexp.MustCompile(`^layout=\{(.*)\} pool=(\d+) max_ttl=(\S+) skew=(\S+) ttl=(\S+)$`)
+var pinForm = regexp.MustCompile(`^layout=\{(.*)\} pool=(\d+) max_ttl=(\S+) skew=(\S+)(?: (raised_from|falls_to)=([^\s/]+)/(\S+) at=(\d+))?$`)
 
 const maxPin = 1024 // bytes, several times the length of a pin
 
@@ -41,14 +53,13 @@ func ParsePin(text string) Pin {
 		return Pin{foreign: strings.Clone(text[:maxPin+1])}
 	}
 	if m := pinForm.FindStringSubmatch(text); m != nil {
-		pool, err1 := strconv.ParseInt(m[2], 10, 64)
-		maxTTL, err2 := time.ParseDuration(m[3])
-		skew, err3 := time.ParseDuration(m[4])
-		ttl, err4 := time.ParseDuration(m[5])
-		p := Pin{Layout: m[1], Pool: pool, MaxTTL: maxTTL, Skew: skew, TTL: ttl}
-		// Who begins a quarantine goes by these numbers.
-		valid := Request{Namespace: "any", Owner: [16]byte{1}, Layout: p.Layout, Pool: pool, TTL: ttl, MaxTTL: maxTTL, Skew: skew}.Validate() == nil
-		if cmp.Or(err1, err2, err3, err4) == nil && valid && p.String() == text {
+		p := Pin{Layout: m[1], Change: PinChange{Falls: m[5] == "falls_to"}}
+		for to, from := range map[*time.Duration]string{&p.MaxTTL: m[3], &p.Skew: m[4], &p.Change.MaxTTL: m[6], &p.Change.Skew: m[7]} {
+			*to, _ = time.ParseDuration(from) // what is not valid has another String
+		}
+		p.Pool, _ = strconv.ParseInt(m[2], 10, 64)
+		p.Change.At, _ = strconv.ParseInt(cmp.Or(m[8], "0"), 10, 64)
+		if p.valid() && p.String() == text {
 			return p
 		}
 	}
@@ -58,24 +69,44 @@ func ParsePin(text string) Pin {
 	return Pin{foreign: text}
 }
 
+// valid reports whether members can have such a pin. Who begins a quarantine goes by its numbers.
+func (p Pin) valid() bool {
+	c := p.Change
+	return Request{Namespace: "any", Owner: [16]byte{1}, Layout: p.Layout, Pool: p.Pool, TTL: p.MaxTTL, MaxTTL: p.MaxTTL, Skew: p.Skew}.Validate() == nil &&
+		(c == PinChange{} || c.MaxTTL >= MinTTL && c.MaxTTL <= p.MaxTTL && c.Skew >= 0 && c.Skew <= p.Skew)
+}
+
 // Join returns p as it is once a member with r has joined the namespace. It returns false if r
-// may not: if its layout or pool is another one, if its MaxTTL is below the longest TTL of
-// others, for whose grants it would not allow after a loss of all records, or if its TTL is below
-// twice the skew of others.
+// may not, because its layout or pool is another one. A member with a greater MaxTTL or Skew
+// raises them, or keeps them from falling below its own.
 func (p Pin) Join(r Request) (Pin, bool) {
-	if p.Err() != nil || p.Layout != r.Layout || p.Pool != r.Pool || r.MaxTTL < p.TTL || r.Skew < p.Skew && r.TTL < 2*p.Skew {
+	if p.Err() != nil || p.Layout != r.Layout || p.Pool != r.Pool {
 		return p, false
 	}
-	p.MaxTTL, p.Skew, p.TTL = max(p.MaxTTL, r.MaxTTL), max(p.Skew, r.Skew), max(p.TTL, r.TTL)
+	was, c := p, p.Change
+	p.MaxTTL, p.Skew = max(p.MaxTTL, r.MaxTTL), max(p.Skew, r.Skew)
+	switch least := (PinChange{Falls: true, MaxTTL: max(c.MaxTTL, r.MaxTTL), Skew: max(c.Skew, r.Skew)}); {
+	case p != was && (c.Falls || c == PinChange{}):
+		p.Change = PinChange{MaxTTL: was.MaxTTL, Skew: was.Skew}
+	case p != was:
+		p.Change.At = 0
+	case c.Falls && least.MaxTTL == p.MaxTTL && least.Skew == p.Skew:
+		p.Change = PinChange{}
+	case c.Falls && (least.MaxTTL > c.MaxTTL || least.Skew > c.Skew):
+		p.Change = least
+	}
 	return p, true
 }
+
+// Used returns the MaxTTL that grants keep to, whatever that of their member is.
+func (p Pin) Used() time.Duration { return cmp.Or(p.Change.MaxTTL, p.MaxTTL) }
 
 // Hold returns how long after a loss of records a forgotten grant may last.
 func (p Pin) Hold() time.Duration { return p.MaxTTL + p.Skew }
 
-// String returns "layout={...} pool=32 max_ttl=30s skew=2s ttl=30s", "retired: " and the reason, or
-// the text that ParsePin could not parse. The text may come from another program: escape it
-// before printing.
+// String returns "layout={...} pool=32 max_ttl=30s skew=2s", with " raised_from=30s/2s at=0" or
+// " falls_to=30s/2s at=0" while it changes, "retired: " and the reason, or the text that ParsePin
+// could not parse. The text may come from another program: escape it before printing.
 func (p Pin) String() string {
 	switch {
 	case p.Retired:
@@ -83,7 +114,11 @@ func (p Pin) String() string {
 	case p == Pin{foreign: p.foreign}:
 		return p.foreign
 	}
-	return fmt.Sprintf("layout={%s} pool=%d max_ttl=%v skew=%v ttl=%v", p.Layout, p.Pool, p.MaxTTL, p.Skew, p.TTL)
+	text := fmt.Sprintf("layout={%s} pool=%d max_ttl=%v skew=%v", p.Layout, p.Pool, p.MaxTTL, p.Skew)
+	if c := p.Change; c != (PinChange{}) {
+		text += fmt.Sprintf(" %s=%v/%v at=%d", map[bool]string{true: "falls_to", false: "raised_from"}[c.Falls], c.MaxTTL, c.Skew, c.At)
+	}
+	return text
 }
 
 // Err returns an error if a namespace with p can have no members: it is retired, or p is not

@@ -12,7 +12,8 @@
 --              o:owner -> worker id
 --
 -- The first three always have an entry for each worker of the pool, so a loss shows in
--- their sizes.
+-- their sizes. mark and owners also have the field hold: how long, in milliseconds, a grant may
+-- last by the greatest pin that was on record, for when meta is lost.
 local lease, mark, owners, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
 -- Whatever a script reads of a record goes through num, parse or pinned.
@@ -35,10 +36,23 @@ local function pinned(value)
   return value
 end
 
+-- held reads the field hold of mark or owners.
+local function held(key)
+  local value = redis.call('HGET', key, 'hold')
+  return value and num(value, 'hold of the namespace')
+end
+
 -- sizes counts the records. It fails on a key of another type, before any write.
 local function sizes()
   redis.call('HLEN', meta)
-  return redis.call('ZCARD', lease), redis.call('HLEN', mark), redis.call('HLEN', owners)
+  return redis.call('ZCARD', lease), redis.call('HLEN', mark) - (held(mark) and 1 or 0), redis.call('HLEN', owners) - (held(owners) and 1 or 0)
+end
+
+-- carry has mark and owners show how long grants may last.
+local function carry(hold)
+  for _, key in ipairs({ mark, owners }) do
+    if (held(key) or 0) < hold then redis.call('HSET', key, 'hold', str(hold)) end
+  end
 end
 
 -- keep replaces the owner rec of a worker id.

@@ -78,35 +78,65 @@ func (c *Center) lend(ctx context.Context, s script, was lease.Grant, local int6
 	if err := r.Ints(&g.Worker, &g.Token, &g.Now, &g.Floor, &g.Ceiling, &g.Since); err != nil {
 		return lease.Grant{}, c.wrap(s, g.Namespace, err)
 	}
+	if was.Token == 0 { // a borrow
+		if next := rules.Proposed(pin, g); next != pin && c.repin(ctx, g.Request, pin, next) == nil {
+			g.Pinned = next
+		}
+	}
 	return g, nil
 }
 
-// join runs a script by the pin on record, which it raises to the request of g. With local 0,
-// the caller's clock is not compared.
+// join runs a script by the pin on record, which it raises to the request of g, and goes on with a
+// change of the pin. With local 0, the caller's clock is not compared.
 func (c *Center) join(ctx context.Context, s script, g lease.Grant, local int64, args ...any) (redisconn.Reply, lease.Pin, error) {
 	pin, ok := g.Pinned.Join(g.Request)
 	if !ok {
 		pin = g.Pin()
 	}
+	next := pin
+	if pin == g.Pinned && g.Now > 0 {
+		next = rules.Advanced(pin, g.Now)
+	}
 	for range 10 {
-		r, err := c.run(ctx, s, g.Request, append(c.args(g.Request, pin, local), args...)...)
-		var other *lease.MismatchError
-		if !errors.As(err, &other) {
+		if next != pin {
+			switch err := c.repin(ctx, g.Request, pin, next); {
+			case err == nil:
+				pin = next
+			case !errors.Is(err, errChanged) && !errors.Is(err, lease.ErrUnknown):
+				return nil, pin, err
+			}
+		}
+		r, err := c.run(ctx, s, g.Request, append(c.args(g, pin, local), args...)...)
+		var (
+			other *lease.MismatchError
+			q     *lease.QuarantineError
+			most  *holdError
+		)
+		switch {
+		case errors.As(err, &other):
+			pin = other.Stored
+			next, err = rules.Joined(pin, g.Pinned, 0, g.Request)
+		case errors.As(err, &most):
+			pin, err = rules.Joined(lease.Pin{}, g.Pinned, most.hold, g.Request)
+			next = pin
+		case errors.As(err, &q):
+			if next = rules.Waiting(pin, q.Now.UnixMilli()); next != pin {
+				err = nil
+			}
+		default:
 			return r, pin, err
 		}
-		var more int64
-		if pin, more, err = rules.Joined(other.Stored, g.Pinned, g.Request); err != nil {
-			return nil, pin, err
-		}
-		if pin == other.Stored {
-			continue
-		}
-		_, err = c.run(ctx, repin, g.Request, other.Stored.String(), pin.String(), more)
-		if err != nil && !errors.Is(err, errChanged) && !errors.Is(err, lease.ErrUnknown) {
+		if err != nil {
 			return nil, pin, err
 		}
 	}
 	return nil, pin, c.wrap(s, g.Namespace, errChanged)
+}
+
+// repin replaces the pin on record, or returns errChanged or lease.ErrUnknown.
+func (c *Center) repin(ctx context.Context, req lease.Request, pin, next lease.Pin) error {
+	_, err := c.run(ctx, repin, req, pin.String(), next.String(), next.Hold().Milliseconds())
+	return err
 }
 
 // Release gives g back. Errors are lease.ErrLost, *lease.MismatchError, and those of this
@@ -124,7 +154,7 @@ func (c *Center) init(ctx context.Context, req lease.Request) error {
 	if err := req.Validate(); err != nil {
 		return err
 	}
-	_, err := c.run(ctx, opening, req, c.args(req, req.Pin(), req.Local)...)
+	_, err := c.run(ctx, opening, req, c.args(lease.Grant{Request: req}, req.Pin(), req.Local)...)
 	return err
 }
 
@@ -172,10 +202,11 @@ func readSlots(r redisconn.Reply, from int64) (slots []lease.Slot, pool int64, e
 }
 
 // args returns the arguments that the scripts of Acquire, Renew, Release and Init share.
-func (c *Center) args(req lease.Request, pin lease.Pin, local int64) []any {
+func (c *Center) args(g lease.Grant, pin lease.Pin, local int64) []any {
+	by := rules.By(pin, g.Request)
 	return []any{
-		pin.String(), req.Pool, pin.Hold().Milliseconds(), pin.Skew.Milliseconds(),
+		pin.String(), g.Pool, pin.Hold().Milliseconds(), rules.Held(g, pin).Skew.Milliseconds(),
 		string(c.conn.Quarantine), local, lease.MaxClockError.Milliseconds(),
-		hex.EncodeToString(req.Owner[:]), req.TTL.Milliseconds(), req.MaxTTL.Milliseconds(), req.Ahead.Milliseconds(),
+		hex.EncodeToString(g.Owner[:]), by.TTL.Milliseconds(), by.MaxTTL.Milliseconds(), by.Ahead.Milliseconds(),
 	}
 }

@@ -14,6 +14,8 @@ for i = 1, 4 do redis.call('PERSIST', KEYS[i]) end
 local leases, marks, owned = sizes()
 local m = redis.call('HMGET', meta, 'pin', 'run', 'prev', 'quar', 'why')
 if pinned(m[1]) and m[1] ~= pin then return { 'MISMATCH', m[1] } end
+local hold = math.max(held(mark) or 0, held(owners) or 0)
+if not m[1] and hold > wait then return { 'HOLD', str(hold) } end -- the pin allows for too little
 if math.max(leases, marks, owned) > pool then
   damaged('the number of records for a pool of ' .. str(pool), str(math.max(leases, marks, owned)))
 end
@@ -64,6 +66,7 @@ local function note()
     quarantine = math.max(quarantine, now + wait)
     redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', run or '', 'prev', m[3] or '',
       'quar', str(quarantine), 'why', why)
+    carry(wait)
   end
   why = why or m[5] or 'the reason was not on record'
   return complete or fill(pool)

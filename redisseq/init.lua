@@ -19,5 +19,6 @@ if there then
 else
   redis.call('HSET', meta, 'pin', pin, 'pool', str(pool), 'run', id or '', 'prev', '',
     'quar', '0', 'why', '', 'init', owner, 'made', '0')
+  carry(tonumber(ARGV[3]))
 end
 return { fill(pool) and 'OK' or 'MORE' }

@@ -1,6 +1,7 @@
 package redisseq
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -39,6 +40,12 @@ var (
 // errChanged is returned if the pin is not the one that was read before.
 var errChanged = fmt.Errorf("%w: the pin changes while it is read", lease.ErrDamaged)
 
+// A holdError says how long a grant may last, in milliseconds, by what is left of a namespace whose
+// record is lost, if that is longer than the pin of the call allows for.
+type holdError struct{ hold int64 }
+
+func (e *holdError) Error() string { return fmt.Sprintf("grants may last %d ms", e.hold) }
+
 func load(names ...string) *redis.Script {
 	return redis.NewScript(redisconn.Lua(files, append([]string{"values.lua", "base.lua"}, names...)...))
 }
@@ -58,6 +65,9 @@ func (c *Center) run(ctx context.Context, s script, req lease.Request, args ...a
 				return c.wrap(s, req.Namespace, errChanged)
 			case "UNKNOWN":
 				return c.wrap(s, req.Namespace, lease.ErrUnknown)
+			case "HOLD":
+				most := &holdError{}
+				return cmp.Or[error](r.Ints(&most.hold), most)
 			}
 			return r.Answer(req, req.Pin())
 		},

@@ -17,6 +17,7 @@ CREATE TABLE snowlease_slot (
   floor_ms   BIGINT NOT NULL,
   expires_ms BIGINT NOT NULL,
   hwm_ms     BIGINT NOT NULL, -- the mark: no id of this worker lies above it
+  hold_ms    BIGINT NOT NULL DEFAULT 0, -- the greatest max_ttl and skew that were on record when the row was last written
   PRIMARY KEY (ns, slot)
 ) WITH (fillfactor = 50);
 

@@ -15,6 +15,7 @@ CREATE TABLE snowlease_slot (
   floor_ms   INTEGER NOT NULL,
   expires_ms INTEGER NOT NULL,
   hwm_ms     INTEGER NOT NULL, -- the mark: no id of this worker lies above it
+  hold_ms    INTEGER NOT NULL DEFAULT 0, -- the greatest max_ttl and skew that were on record when the row was last written
   PRIMARY KEY (ns, slot)
 ) STRICT;
 

@@ -12,6 +12,3 @@ UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = LEAST(expires_ms, {now} - 1)
  WHERE ns = :ns AND slot = :slot AND token = :token AND owner <> '';
-
--- name: repin
-UPDATE snowlease_meta SET quarantine_ms = CASE WHEN quarantine_ms > 0 THEN quarantine_ms + :more ELSE 0 END, pin = :newpin WHERE ns = :ns AND pin = :pin;

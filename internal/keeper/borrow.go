@@ -106,11 +106,16 @@ func (k *Keeper) adopt(r generator.Range) error {
 // grant before, and the error of the last attempt.
 func (k *Keeper) granted(g lease.Grant, at time.Duration) (former lease.Grant, err error) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	st := &k.status
 	former, err = st.Grant, st.Err
 	st.State, st.Grant, st.Renewed, st.Err, st.FailingSince = Holding, g, time.Now(), nil, time.Time{}
 	k.at = at
+	k.mu.Unlock()
+	is, was, own := g.Pinned, former.Pinned, k.cfg.Request
+	if (is.MaxTTL > own.MaxTTL || is.Skew > own.Skew) && (is.MaxTTL != was.MaxTTL || is.Skew != was.Skew) {
+		k.cfg.Logger.Warn("the namespace allows for more than this process does", "namespace", g.Namespace,
+			"max_ttl", is.MaxTTL, "skew", is.Skew, "own_max_ttl", own.MaxTTL, "own_skew", own.Skew)
+	}
 	return former, err
 }
 

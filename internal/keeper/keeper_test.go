@@ -535,7 +535,7 @@ func TestExactTimes(t *testing.T) {
 
 func TestMismatchFailsAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.member(func(c *keeper.Config) { c.Request.TTL, c.Request.MaxTTL = 10*time.Second, 10*time.Second })
+		r.member(func(c *keeper.Config) { c.Request.Layout = "another" })
 		began := time.Now()
 		err := r.keeper.Start(t.Context())
 		var m *lease.MismatchError

@@ -77,8 +77,8 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		k.cfg.Logger.Log(ctx, level, "lease renewed", "worker", g.Worker, "namespace", g.Namespace, "ceiling", time.UnixMilli(g.Ceiling))
 		k.watch(ctx, next)
 		return 0
-	case errors.Is(err, lease.ErrLost), k.uncovered(err):
-		if k.uncovered(err) {
+	case errors.Is(err, lease.ErrLost), uncovered(err):
+		if uncovered(err) {
 			k.cfg.Generator.Drop()
 		}
 		k.mu.Lock()
@@ -100,9 +100,9 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 // uncovered reports whether err says that the namespace was pinned anew, after a total loss,
 // by a member whose quarantine need not cover the range of this one. A pin without MaxTTL is
 // retired or unreadable, and no member lends under it.
-func (k *Keeper) uncovered(err error) bool {
+func uncovered(err error) bool {
 	var m *lease.MismatchError
-	return errors.As(err, &m) && m.Stored.MaxTTL > 0 && (m.Stored.MaxTTL < k.cfg.Request.MaxTTL || m.Stored.Skew < k.cfg.Request.Skew)
+	return errors.As(err, &m) && m.Stored.MaxTTL > 0 && (m.Stored.MaxTTL < m.Asked.MaxTTL || m.Stored.Skew < m.Asked.Skew)
 }
 
 func (k *Keeper) install(next generator.Range) error {

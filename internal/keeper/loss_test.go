@@ -2,6 +2,8 @@ package keeper_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -140,4 +142,46 @@ func TestHolderStopsBelowALowerPin(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The times of another process stop nobody, also not when it has gone and when records are lost.
+// They are lent once a loss allows for them, and the namespace forgets them when nobody needs them.
+func TestTimesOfOthersStopNobody(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var log strings.Builder
+		r.member(func(c *keeper.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		r.start()
+		first := r.keeper
+		goOn := func(d time.Duration) {
+			t.Helper()
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
+				r.next()
+				require.Zero(t, first.Status().Failures)
+				require.Zero(t, first.Status().Losses)
+			}
+		}
+		gen := r.gen
+		r.member(func(c *keeper.Config) { c.Request.TTL, c.Request.MaxTTL = 5*time.Minute, 5*time.Minute })
+		second := r.keeper
+		r.start()
+		require.LessOrEqual(t, second.Status().Grant.Ceiling, time.Now().Add(lease.DefaultTTL).UnixMilli())
+		r.gen = gen
+		goOn(2 * time.Minute)
+		require.Greater(t, second.Status().Grant.Ceiling, time.Now().Add(4*time.Minute).UnixMilli())
+		require.Equal(t, 1, strings.Count(log.String(), "the namespace allows for more than this process does"))
+		require.Contains(t, log.String(), "max_ttl=5m0s skew=2s own_max_ttl=30s")
+
+		r.center.Reincarnate("2")
+		goOn(2 * time.Minute)
+		require.NoError(t, second.Stop(t.Context()))
+		goOn(5 * time.Minute) // the clock has caught up
+		r.member(nil)
+		third := r.keeper
+		r.start()
+		r.gen = gen
+		goOn(6 * time.Minute)
+		require.Equal(t, request().Pin(), first.Status().Grant.Pinned)
+		require.NoError(t, third.Stop(t.Context()))
+		r.keeper = first
+	})
 }

@@ -12,12 +12,9 @@ import (
 // look precedes every verb. It refuses a member that may not join, and raises the pin to its
 // request. It starts a quarantine if records are missing or the store is a different one.
 func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lease.Request) (Namespace, lease.Pin, error) {
-	pin, more, err := Joined(ns.Meta.Pin, known, req)
+	pin, err := Joined(ns.Meta.Pin, known, ns.hold(), req)
 	if err != nil {
 		return ns, pin, err
-	}
-	if ns.Meta.Quarantine > 0 {
-		ns.Meta.Quarantine += more
 	}
 	reason := ns.loss(now, incarnation, req.Pool)
 	if ns.Meta.reincarnated(incarnation) {
@@ -31,29 +28,7 @@ func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lea
 		return ns, pin, nil
 	}
 	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine, QuarantineEnd(now, pin)), reason
-	return ns.whole(req.Pool), pin, nil
-}
-
-// Joined returns the pin of a namespace once a member has joined it, and how many milliseconds
-// longer than before a quarantine lasts by that pin: what may have been forgotten when it began
-// may have been lent to members like this one. stored is what is on record, zero if nothing is.
-// known is what was on record when the member was lent its grant, if it has one: if the record
-// is not that of the member any more, others have opened the namespace anew, and their
-// quarantine need not cover the grant.
-func Joined(stored, known lease.Pin, req lease.Request) (pin lease.Pin, more int64, err error) {
-	before, joined := known.Join(req)
-	joined = joined && before == known
-	switch {
-	case stored == noPin && joined:
-		stored = known
-	case stored == noPin:
-		stored = req.Pin()
-	}
-	pin, ok := stored.Join(req)
-	if !ok || joined && (stored.MaxTTL < req.MaxTTL || stored.Skew < req.Skew) {
-		return pin, 0, &lease.MismatchError{Namespace: req.Namespace, Stored: stored, Asked: req.Pin()}
-	}
-	return pin, ms(pin.Hold() - stored.Hold()), nil
+	return ns.whole(req.Pool, pin), pin, nil
 }
 
 // loss returns the evidence that grants may have been forgotten, or "".
@@ -100,6 +75,14 @@ func (e Evidence) Loss() string {
 	return strings.Join(seen, "; ")
 }
 
+// hold returns how long after a loss of other records a forgotten grant may last, by the slots.
+func (ns Namespace) hold() (longest int64) {
+	for _, s := range ns.Slots {
+		longest = max(longest, s.Hold)
+	}
+	return longest
+}
+
 func (ns Namespace) missing(pool int64, has func(Slot) bool) int64 {
 	n := pool
 	for _, s := range ns.Slots[:min(pool, int64(len(ns.Slots)))] {
@@ -116,10 +99,13 @@ func (m Meta) reincarnated(incarnation string) bool {
 }
 
 // whole returns ns with the missing records of the pool created.
-func (ns Namespace) whole(pool int64) Namespace {
+func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
 	slots := make([]Slot, max(pool, int64(len(ns.Slots))))
 	copy(slots, ns.Slots)
 	for w := range slots {
+		if s := &slots[w]; *s == (Slot{}) {
+			s.Hold = ms(pin.Hold())
+		}
 		slots[w].HasLease, slots[w].HasMark = true, true
 	}
 	ns.Slots = slices.Clip(slots)

@@ -37,13 +37,14 @@ type slotPart struct {
 	Token   int64  `json:"token"`
 	Since   int64  `json:"since,omitempty"`
 	Floor   int64  `json:"floor,omitempty"`
+	Hold    int64  `json:"hold,omitempty"`
 }
 
 // NeverLent is the part of a worker id that was not lent since its part was lost.
 const NeverLent = `{"expires":0,"mark":0,"token":0}`
 
-// never is a slot that was never lent.
-var never = Slot{HasLease: true, HasMark: true}
+// never reports whether s was never lent. What such a slot shows of the pin is the pin itself.
+func never(s Slot) bool { return s == Slot{HasLease: true, HasMark: true, Hold: s.Hold} }
 
 // Encode writes what is on record as one JSON text, whose form package casstore describes.
 func (ns Namespace) Encode() ([]byte, error) {
@@ -91,7 +92,7 @@ func (ns Namespace) Parts() (map[string]string, error) {
 		return err
 	}
 	for w, s := range ns.Slots {
-		if s == never {
+		if never(s) {
 			continue
 		}
 		for len(m.Lent) <= w/8 {
@@ -101,7 +102,7 @@ func (ns Namespace) Parts() (map[string]string, error) {
 		if s == (Slot{}) { // the part is lost
 			continue
 		}
-		p := slotPart{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.Floor}
+		p := slotPart{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.Floor, Hold: s.Hold}
 		if s.HasLease {
 			p.Expires = &s.Expires
 		}
@@ -165,7 +166,10 @@ func OfParts(parts map[string]string) (Namespace, error) {
 	for w := range ns.Slots {
 		s, ok := found[w]
 		if !ok && (w/8 >= len(m.Lent) || m.Lent[w/8]>>(w%8)&1 == 0) {
-			s = never
+			s.HasLease, s.HasMark = true, true
+		}
+		if never(s) {
+			s.Hold = ms(ns.Meta.Pin.Hold())
 		}
 		ns.Slots[w] = s
 	}
@@ -177,7 +181,7 @@ func decodeSlot(worker int64, text string) (s Slot, err error) {
 	if err := decode([]byte(text), &p); err != nil {
 		return s, err
 	}
-	s = Slot{HasLease: p.Expires != nil, HasMark: p.Mark != nil, Holder: p.Holder, Token: p.Token, Since: p.Since, Floor: p.Floor}
+	s = Slot{HasLease: p.Expires != nil, HasMark: p.Mark != nil, Holder: p.Holder, Token: p.Token, Since: p.Since, Floor: p.Floor, Hold: p.Hold}
 	if s.HasLease {
 		s.Expires = *p.Expires
 	}

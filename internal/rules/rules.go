@@ -67,9 +67,9 @@ func nextToken(now, last int64) int64 { return max(last, now) + 1 }
 // holds reports whether exactly this grant is on record for the slot.
 func holds(s Slot, g lease.Grant) bool { return s.Owner == g.Owner && s.Token == g.Token }
 
-// Unexpired reports whether the lease lasts for at least the skew. A shorter one could
+// Unexpired reports whether the lease lasts for at least the skew of its holder. A shorter one could
 // belong to a former owner, revived by a failover.
-func (s Slot) Unexpired(now int64, pin lease.Pin) bool { return s.Expires >= now+ms(pin.Skew) }
+func (s Slot) Unexpired(now int64, req lease.Request) bool { return s.Expires >= now+ms(req.Skew) }
 
 // extends reports whether the record is g or newer. If g is newer, its record was lost,
 // and so may be those of grants after it.
@@ -81,9 +81,9 @@ func clamp(lastUsed int64, g lease.Grant) int64 { return max(g.Floor, min(lastUs
 
 // lentTo returns the slot that the owner already holds, because the first reply was
 // lost. It ignores a slot whose mark was lost since: its grant cannot be repeated.
-func (ns Namespace) lentTo(owner lease.Owner, now int64, pin lease.Pin) (int64, bool) {
+func (ns Namespace) lentTo(now int64, req lease.Request) (int64, bool) {
 	for w, s := range ns.Slots {
-		if s.Owner == owner && s.Mark > s.Floor && s.Unexpired(now, pin) {
+		if s.Owner == req.Owner && s.Mark > s.Floor && s.Unexpired(now, req) {
 			return int64(w), true
 		}
 	}

@@ -37,6 +37,10 @@ type Slot struct {
 	Token  int64
 	Since  int64
 	Floor  int64
+
+	// Hold is the greatest lease.Pin.Hold that was on record when the slot was last written, in
+	// milliseconds: what a loss of other records allows for.
+	Hold int64
 }
 
 // Announced returns ns, which has no Meta, with one that only says that somebody is about to
@@ -70,7 +74,7 @@ func (ns Namespace) WithoutMark(worker int64) Namespace {
 func (ns Namespace) WithoutOwners() Namespace {
 	ns.Slots = slices.Clone(ns.Slots)
 	for w, s := range ns.Slots {
-		ns.Slots[w] = Slot{HasLease: s.HasLease, HasMark: s.HasMark, Expires: s.Expires, Mark: s.Mark}
+		ns.Slots[w] = Slot{HasLease: s.HasLease, HasMark: s.HasMark, Expires: s.Expires, Mark: s.Mark, Hold: s.Hold}
 	}
 	return ns
 }
@@ -83,6 +87,9 @@ func (ns Namespace) WithoutMeta() Namespace {
 
 func (ns Namespace) with(worker int64, change func(*Slot)) Namespace {
 	ns.Slots = slices.Clone(ns.Slots)
-	change(&ns.Slots[worker])
+	s := &ns.Slots[worker]
+	if change(s); !s.HasLease && !s.HasMark {
+		s.Hold = 0
+	}
 	return ns
 }

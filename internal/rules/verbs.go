@@ -16,40 +16,84 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 	if err != nil {
 		return ns, lease.Grant{}, err
 	}
-	if err := Quarantined(ns.Meta.Reason, ns.Meta.Quarantine, now, req); err != nil {
-		return ns, lease.Grant{}, err
+	by := By(pin, req)
+	if err := Quarantined(ns.Meta.Reason, ns.Meta.Quarantine, now, by); err != nil {
+		return ns.waits(now, pin, err, func(ns Namespace) (Namespace, lease.Grant, error) { return ns.Acquire(now, incarnation, req) })
 	}
-	worker, again := ns.lentTo(req.Owner, now, pin)
+	worker, again := ns.lentTo(now, by)
 	if !again {
 		var free bool
-		if worker, free = ns.leastRecentlyUsed(now, req); !free {
-			return ns, lease.Grant{}, ns.noFreeWorker(now, req)
+		if worker, free = ns.leastRecentlyUsed(now, by); !free {
+			return ns, lease.Grant{}, ns.noFreeWorker(now, by)
 		}
-		ns = ns.with(worker, func(s *Slot) { *s = s.Lent(ns.Meta.Quarantine, now, req) })
+		ns = ns.with(worker, func(s *Slot) { *s = s.Lent(ns.Meta.Quarantine, now, by) })
 	}
-	return ns, ns.granted(worker, now, req, pin), nil
+	g := ns.granted(worker, now, req, pin)
+	g.Pinned = Proposed(pin, g)
+	ns.Meta.Pin = g.Pinned
+	return ns.carrying(worker, pin), g, nil
 }
 
 // Renew implements lease.Center.Renew for a grant of a valid request.
 func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespace, lease.Grant, error) {
+	stored := ns.Meta.Pin
 	ns, pin, err := ns.look(now, incarnation, g.Pinned, g.Request)
 	if err != nil {
 		return ns, lease.Grant{}, err
 	}
+	if pin == stored {
+		ns, pin = ns.advanced(now)
+	}
+	by := g
+	by.Request = By(pin, g.Request)
 	s := ns.Slots[g.Worker]
-	if s.Owner != g.Owner || !s.Unexpired(now, pin) {
+	if s.Owner != g.Owner || !s.Unexpired(now, Held(g, pin)) {
 		return ns, lease.Grant{}, lease.ErrLost
 	}
 	if s.Floor < ns.Meta.Quarantine {
 		s = s.Raised(ns.Meta.Quarantine, now, g)
-		if err := Quarantined(ns.Meta.Reason, s.Floor, now, g.Request); err != nil {
-			return ns, lease.Grant{}, err
+		if err := Quarantined(ns.Meta.Reason, s.Floor, now, by.Request); err != nil {
+			return ns.waits(now, pin, err, func(ns Namespace) (Namespace, lease.Grant, error) { return ns.Renew(now, incarnation, g) })
 		}
 	} else if !extends(s, g) {
 		return ns, lease.Grant{}, lease.ErrLost
 	}
-	ns = ns.with(g.Worker, func(to *Slot) { *to = s.Extended(now, g) })
-	return ns, ns.granted(g.Worker, now, g.Request, pin), nil
+	ns = ns.with(g.Worker, func(to *Slot) { *to = s.Extended(now, by) })
+	return ns.carrying(g.Worker, pin), ns.granted(g.Worker, now, g.Request, pin), nil
+}
+
+// waits answers a request that has to wait, again if the pin was about to fall.
+func (ns Namespace) waits(now int64, pin lease.Pin, err error, again func(Namespace) (Namespace, lease.Grant, error)) (Namespace, lease.Grant, error) {
+	if !pin.Change.Falls {
+		return ns, lease.Grant{}, err
+	}
+	ns.Meta.Pin = Waiting(pin, now)
+	return again(ns)
+}
+
+// atOnce is how many slots carry a raise after one call, because a store may change so many in
+// one step.
+const atOnce = 50
+
+// advanced returns ns with its pin Advanced. After a raise, the slots carry it first.
+func (ns Namespace) advanced(now int64) (Namespace, lease.Pin) {
+	pin := ns.Meta.Pin
+	raised := !pin.Change.Falls && pin.Change != (lease.PinChange{}) && pin.Change.At == 0
+	for w, n := int64(0), 0; raised && w < int64(len(ns.Slots)); w++ {
+		if ns.Slots[w].Hold >= ms(pin.Hold()) {
+			continue
+		} else if n++; n > atOnce {
+			return ns, pin
+		}
+		ns = ns.carrying(w, pin)
+	}
+	ns.Meta.Pin = Advanced(pin, now)
+	return ns, ns.Meta.Pin
+}
+
+// carrying returns ns with a slot that carries a pin.
+func (ns Namespace) carrying(worker int64, pin lease.Pin) Namespace {
+	return ns.with(worker, func(s *Slot) { s.Hold = max(s.Hold, ms(pin.Hold())) })
 }
 
 // RenewAlone is Renew by a center that reads no records of other worker ids while the
@@ -59,20 +103,21 @@ func (ns Namespace) RenewAlone(now int64, incarnation string, g lease.Grant) (Na
 	if !ns.InOrder(now, incarnation, g) {
 		return ns.Renew(now, incarnation, g)
 	}
-	g.Now, g.Ceiling, g.Pinned = now, max(g.Ceiling, ceilingOf(g.Floor, now, g.Request)), ns.Meta.Pin
+	by := By(ns.Meta.Pin, g.Request)
+	g.Now, g.Ceiling, g.Pinned = now, max(g.Ceiling, ceilingOf(g.Floor, now, by)), ns.Meta.Pin
 	return ns.with(g.Worker, func(s *Slot) {
-		s.Mark, s.Expires = max(s.Mark, g.Ceiling), max(s.Expires, now+ms(g.TTL))
+		s.Mark, s.Expires = max(s.Mark, g.Ceiling), max(s.Expires, now+ms(by.TTL))
 	}), g, nil
 }
 
 // InOrder reports whether RenewAlone extends g without a look at other records.
 func (ns Namespace) InOrder(now int64, incarnation string, g lease.Grant) bool {
-	pin, _, err := Joined(ns.Meta.Pin, lease.Pin{}, g.Request)
-	if err != nil || pin != ns.Meta.Pin || ns.Meta.reincarnated(incarnation) || g.Floor < ns.Meta.Quarantine || g.Worker >= int64(len(ns.Slots)) {
+	pin, err := Joined(ns.Meta.Pin, lease.Pin{}, 0, g.Request)
+	if err != nil || pin != ns.Meta.Pin || pin.Change != (lease.PinChange{}) || ns.Meta.reincarnated(incarnation) || g.Floor < ns.Meta.Quarantine || g.Worker >= int64(len(ns.Slots)) {
 		return false
 	}
 	s := ns.Slots[g.Worker]
-	return s.HasMark && holds(s, g) && s.Floor == g.Floor && s.Unexpired(now, pin)
+	return s.HasMark && holds(s, g) && s.Floor == g.Floor && s.Unexpired(now, Held(g, pin))
 }
 
 func (ns Namespace) granted(worker, now int64, req lease.Request, pin lease.Pin) lease.Grant {
@@ -90,7 +135,7 @@ func (ns Namespace) Release(now int64, incarnation string, g lease.Grant, lastUs
 		return ns, lease.ErrLost
 	}
 	return ns.with(g.Worker, func(s *Slot) {
-		*s = Slot{HasLease: true, HasMark: true, Token: s.Token, Expires: freed(now), Mark: clamp(lastUsed, g)}
+		*s = Slot{HasLease: true, HasMark: true, Token: s.Token, Expires: freed(now), Mark: clamp(lastUsed, g), Hold: s.Hold}
 	}), nil
 }
 
@@ -100,7 +145,7 @@ func (ns Namespace) Init(incarnation string, req lease.Request) (Namespace, erro
 		return ns, lease.ErrExists
 	}
 	ns = Namespace{Meta: Meta{Pin: req.Pin(), Incarnation: incarnation}}
-	return ns.whole(req.Pool), nil
+	return ns.whole(req.Pool, req.Pin()), nil
 }
 
 // List implements lease.Lister.Slots.

@@ -35,6 +35,7 @@ func editing() []promise {
 			lateSlot(t, b, func(s *space, g lease.Grant) { s.release(g, g.Ceiling) })
 		}},
 		{says: "a late quarantine is deleted with the record of the namespace", prove: lateQuarantine},
+		{says: "a raise outlives the records of its member and of the namespace", alone: true, prove: raiseLost},
 		{says: "a damaged record is named and lends nothing twice", prove: damaged},
 		{says: "a pin of another version refuses every member, and stays", prove: pinOfAnotherVersion},
 	}
@@ -85,6 +86,22 @@ func lateSlot(t *testing.T, b *bench, before func(*space, lease.Grant)) {
 			require.LessOrEqual(t, max(slot.Since, slot.Token, slot.Expires, slot.Mark), slot.Now+(s.base.MaxTTL+s.base.Skew).Milliseconds())
 		}
 	}
+}
+
+// raiseLost tests that a record that no member has written since still shows the greater times.
+func raiseLost(t *testing.T, b *bench) {
+	s, store := b.open(t, 2, maxTTL(brief)), b.Store.(editor)
+	free := s.acquire()
+	s.release(free, free.Floor)
+	g := s.acquire(greater)
+	for g.Worker == free.Worker {
+		s.release(g, g.Floor)
+		g = s.acquire(greater)
+	}
+	g = s.until(func(g lease.Grant) bool { return g.Ceiling > g.Now+brief.Milliseconds() }, g)[0]
+	store.Delete(t, s.base.Namespace, g.Worker)
+	store.Delete(t, s.base.Namespace, meta)
+	require.Greater(t, s.horizon(s.requireQuarantine()), g.Ceiling)
 }
 
 func lateQuarantine(t *testing.T, b *bench) {

@@ -32,7 +32,8 @@ func joining() []promise {
 			}
 			s.requireFull()
 		}},
-		{says: "members raise what the namespace allows for", prove: raised},
+		{says: "a member with greater times stops nobody and is lent them when a loss allows for them", alone: true, prove: raised},
+		{says: "what the namespace allows for falls when nobody needs it", alone: true, prove: fallen},
 		{says: "a client whose clock is far off is refused before anything is written", prove: clockFarOff},
 		{says: "a call fails when its context has ended", prove: contextEnded},
 		{says: "invalid requests are refused before anything is written", prove: invalid},
@@ -48,13 +49,12 @@ func joining() []promise {
 }
 
 func mismatched(t *testing.T, b *bench) {
-	s := b.open(t, 4, func(r *lease.Request) { r.Skew = long / 2 })
+	s := b.open(t, 4)
 	g := s.acquire()
 	for name, differ := range map[string]change{
-		"layout":                     func(r *lease.Request) { r.Layout = "41/10/0/12@0/1ms" },
-		"larger pool":                func(r *lease.Request) { r.Pool = 8 },
-		"smaller pool":               func(r *lease.Request) { r.Pool, r.Last = 2, 1 },
-		"a TTL below twice the skew": func(r *lease.Request) { r.TTL, r.Skew = long-time.Millisecond, 0 },
+		"layout":       func(r *lease.Request) { r.Layout = "41/10/0/12@0/1ms" },
+		"larger pool":  func(r *lease.Request) { r.Pool = 8 },
+		"smaller pool": func(r *lease.Request) { r.Pool, r.Last = 2, 1 },
 	} {
 		req := s.request(differ)
 		_, err := s.ask(req)
@@ -70,40 +70,109 @@ func mismatched(t *testing.T, b *bench) {
 	s.requireFull()
 }
 
-// raised tests that a member with a greater MaxTTL and skew joins, and that others go on until
-// one of them has a TTL that theirs does not allow for.
-func raised(t *testing.T, b *bench) {
-	s := b.open(t, 4)
-	on := func(want lease.Pin) {
-		t.Helper()
-		if op := s.center().Extras().Operator; op != nil {
-			rec, err := op.Record(t.Context(), s.base.Namespace)
-			require.NoError(t, err)
-			require.Equal(t, want, rec.Pin)
+// brief is how long leases last that a test lets end, or waits for.
+const brief = 3 * time.Second
+
+// requirePin tests what is on record, if the center tells.
+func (s *space) requirePin(maxTTL, skew time.Duration, change lease.PinChange) {
+	s.t.Helper()
+	if op := s.center().Extras().Operator; op != nil {
+		rec, err := op.Record(s.t.Context(), s.base.Namespace)
+		require.NoError(s.t, err)
+		want := s.base.Pin()
+		want.MaxTTL, want.Skew, want.Change = maxTTL, skew, change
+		if change.At == 0 {
+			rec.Pin.Change.At = 0
 		}
+		require.Equal(s.t, want, rec.Pin)
 	}
-	former, pin := s.acquire(), s.base.Pin()
-	more := func(r *lease.Request) { r.MaxTTL, r.Skew = 2*long, 2*skew }
-	next := s.acquire(more)
-	pin.MaxTTL, pin.Skew = 2*long, 2*skew
-	on(pin)
-	former.Pinned = pin
-	former = s.renew(former)
-	last := s.acquire()
-	on(pin)
-	longer := s.acquire(more, func(r *lease.Request) { r.TTL += time.Second })
-	pin.TTL = long + time.Second
-	on(pin)
-	for _, g := range []lease.Grant{former, last} {
-		_, err := s.tryRenew(g)
-		require.ErrorAs(t, err, new(*lease.MismatchError), "its MaxTTL is below the longest TTL")
+}
+
+// requireTold tests what a grant says is on record, if the center tells.
+func requireTold(t testing.TB, g lease.Grant, maxTTL, skew time.Duration) {
+	t.Helper()
+	if g.Pinned != (lease.Pin{}) {
+		require.Equal(t, []time.Duration{maxTTL, skew}, []time.Duration{g.Pinned.MaxTTL, g.Pinned.Skew})
 	}
-	_, err := s.tryAcquire()
-	require.ErrorAs(t, err, new(*lease.MismatchError))
-	next.Pinned = pin
-	s.release(s.renew(next), next.Floor)
-	s.release(s.renew(longer), longer.Floor)
-	on(pin)
+}
+
+// keep renews a grant or, if it has expired meanwhile, borrows again.
+func (s *space) keep(g lease.Grant) lease.Grant {
+	s.t.Helper()
+	renewed, err := s.tryRenew(g)
+	if errors.Is(err, lease.ErrLost) {
+		s.stopped(g, g.Ceiling)
+		return s.acquire(func(r *lease.Request) { *r = g.Request; r.Owner = lease.NewOwner() })
+	}
+	require.NoError(s.t, err)
+	return renewed
+}
+
+// until renews grants until done reports true of the first.
+func (s *space) until(done func(lease.Grant) bool, grants ...lease.Grant) []lease.Grant {
+	s.t.Helper()
+	for range 100 {
+		for i, g := range grants {
+			grants[i] = s.keep(g)
+		}
+		if done(grants[0]) {
+			return grants
+		}
+		s.Sleep(brief / 20)
+	}
+	require.FailNow(s.t, "not within a hundred renewals")
+	return nil
+}
+
+func greater(r *lease.Request) { r.TTL, r.MaxTTL, r.Skew = long, 2*long, 20*time.Second }
+
+// raised tests that a member with greater times joins, that nobody is refused or lost because of
+// that, and that its grants are not longer than before until a loss of some records or a replica
+// that lags allows for them.
+func raised(t *testing.T, b *bench) {
+	s := b.open(t, 4, maxTTL(brief))
+	former := s.acquire()
+	began := former.Now
+	next := s.acquire(greater)
+	require.LessOrEqual(t, next.Ceiling, next.Now+brief.Milliseconds(), "longer than the former members allow for")
+	s.requirePin(2*long, 20*time.Second, lease.PinChange{MaxTTL: brief, Skew: skew})
+	requireTold(t, next, 2*long, 20*time.Second)
+	held := s.until(func(g lease.Grant) bool { return g.Ceiling > g.Now+brief.Milliseconds() }, next, former, s.acquire())
+	require.Equal(t, held[0].Now+long.Milliseconds(), held[0].Ceiling)
+	require.Greater(t, held[0].Now, began+brief.Milliseconds(), "lent too early")
+	require.LessOrEqual(t, held[1].Ceiling, held[1].Now+brief.Milliseconds(), "the TTL of each is its own")
+	s.requirePin(2*long, 20*time.Second, lease.PinChange{})
+	b.Drop(t, s.base.Namespace, Meta)
+	require.Greater(t, s.horizon(s.requireQuarantine()), held[0].Ceiling, "what is left of the records allows for the greater times")
+}
+
+// fallen tests that what the namespace allows for falls when no member needs it any more.
+func fallen(t *testing.T, b *bench) {
+	s := b.open(t, 4, maxTTL(brief))
+	less := maxTTL(brief / 2)
+	former := s.acquire()
+	g := s.acquire(less)
+	falls := lease.PinChange{Falls: true, MaxTTL: brief / 2, Skew: skew}
+	s.requirePin(brief, skew, falls)
+	g = s.keep(g)
+	s.requirePin(brief, skew, falls)
+	former = s.keep(former)
+	s.requirePin(brief, skew, lease.PinChange{}) // it still needs more
+	s.release(former, former.Floor)
+
+	last := s.acquire(less)
+	began := last.Now
+	s.until(func(g lease.Grant) bool {
+		require.LessOrEqual(t, g.Ceiling, g.Now+(brief/2).Milliseconds())
+		if g.Now < began+(brief+skew).Milliseconds() {
+			s.requirePin(brief, skew, falls)
+			requireTold(t, g, brief, skew)
+		}
+		return g.Now > began+(brief+skew).Milliseconds()+200
+	}, g, last)
+	s.requirePin(brief/2, skew, lease.PinChange{})
+	require.LessOrEqual(t, s.acquire().Ceiling, s.now.Load()+(brief/2).Milliseconds(), "it raises the namespace again, and has to wait")
+	s.requirePin(brief, skew, lease.PinChange{MaxTTL: brief / 2, Skew: skew})
 }
 
 func clockFarOff(t *testing.T, b *bench) {

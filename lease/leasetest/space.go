@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -146,19 +147,30 @@ func (s *space) renew(g lease.Grant) lease.Grant {
 	renewed, err := s.tryRenew(g)
 	require.NoError(s.t, err)
 	want := g
-	want.Now, want.Ceiling = renewed.Now, renewed.Ceiling
-	require.Equal(s.t, want, renewed, "a renewal changes Now and Ceiling only")
+	want.Now, want.Ceiling, want.Pinned = renewed.Now, renewed.Ceiling, renewed.Pinned
+	require.Equal(s.t, want, renewed, "a renewal changes Now, Ceiling and Pinned only")
 	require.GreaterOrEqual(s.t, renewed.Ceiling, g.Ceiling, "a renewal lowers no ceiling")
-	require.GreaterOrEqual(s.t, renewed.Ceiling, renewed.Now+g.TTL.Milliseconds(), "a renewal lasts for the TTL")
+	ttl, _, _ := times(renewed)
+	require.GreaterOrEqual(s.t, renewed.Ceiling, renewed.Now+ttl, "a renewal lasts for the TTL")
 	return renewed
+}
+
+// times returns TTL, MaxTTL and Ahead of a grant, in milliseconds, as its namespace allows for them.
+func times(g lease.Grant) (ttl, maxTTL, ahead int64) {
+	used := cmp.Or(g.Pinned.Used(), g.MaxTTL)
+	if g.Ahead > 0 {
+		ahead = (used - (g.MaxTTL - g.Ahead)).Milliseconds()
+	}
+	return min(g.TTL, used).Milliseconds(), used.Milliseconds(), ahead
 }
 
 // requireRange checks a range that was just lent.
 func (s *space) requireRange(g lease.Grant) {
 	s.t.Helper()
+	ttl, maxTTL, ahead := times(g)
 	require.GreaterOrEqual(s.t, g.Floor, g.Now-1, "ids are not older than the grant")
-	require.Less(s.t, g.Floor, g.Now+max(1, g.Ahead.Milliseconds()), "the range does not start too far ahead")
-	require.Equal(s.t, max(g.Now+g.TTL.Milliseconds(), min(g.Floor+g.TTL.Milliseconds(), g.Now+g.MaxTTL.Milliseconds())), g.Ceiling,
+	require.Less(s.t, g.Floor, g.Now+max(1, ahead), "the range does not start too far ahead")
+	require.Equal(s.t, max(g.Now+ttl, min(g.Floor+ttl, g.Now+maxTTL)), g.Ceiling,
 		"the ceiling is TTL above the center's now, or above a floor that is ahead of it, but at most MaxTTL above now")
 }
 

@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -238,13 +239,14 @@ func (h *hold) keep(ctx context.Context) error {
 	return nil
 }
 
-// pace is after how long a grant is renewed. With less than the skew left, it would be lost.
+// pace is after how long a grant is renewed: with less than the skew left it would be lost. At first
+// it may be shorter than TTL: see lease.PinChange.
 func (h *hold) pace() time.Duration {
-	skew := h.Request.Skew
+	ttl := h.Request.TTL
 	if len(h.grants) > 0 {
-		skew = max(skew, h.grants[0].Pinned.Skew)
+		ttl = min(ttl, cmp.Or(h.grants[0].Pinned.Used(), ttl))
 	}
-	return (h.Request.TTL - skew) / 2
+	return (ttl - min(h.Request.Skew, ttl/2)) / 2
 }
 
 func (h *hold) renew(ctx context.Context, i int) error {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -140,20 +141,9 @@ func atTheClock(v verbs) verbs {
 
 // quarantineOf has a quarantine last as by a pin with other times.
 func quarantineOf(times func(*lease.Request)) func(verbs) verbs {
-	return quarantineBy(func(_ lease.Pin, r *lease.Request) { times(r) })
-}
-
-// quarantineOnRecord ignores that the caller may allow for more than is on record.
-var quarantineOnRecord = quarantineBy(func(p lease.Pin, r *lease.Request) {
-	if p.MaxTTL > 0 {
-		r.MaxTTL = p.MaxTTL
-	}
-})
-
-func quarantineBy(times func(lease.Pin, *lease.Request)) func(verbs) verbs {
 	return func(v verbs) verbs {
 		look := func(ns rules.Namespace, now int64, inc string, req lease.Request) rules.Namespace {
-			return asIf(ns, &req, func(r *lease.Request) { times(ns.Meta.Pin, r) }, func(ns rules.Namespace) rules.Namespace { return looked(ns, now, inc, req) })
+			return asIf(ns, &req, times, func(ns rules.Namespace) rules.Namespace { return looked(ns, now, inc, req) })
 		}
 		return verbs{
 			func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
@@ -166,6 +156,49 @@ func quarantineBy(times func(lease.Pin, *lease.Request)) func(verbs) verbs {
 				return look(ns, now, inc, g.Request).Release(now, inc, g, lastUsed)
 			},
 		}
+	}
+}
+
+// after changes the records after each verb.
+func after(change func(*rules.Namespace)) func(verbs) verbs {
+	return func(v verbs) verbs {
+		changed := func(ns rules.Namespace) rules.Namespace {
+			ns.Slots = slices.Clone(ns.Slots)
+			change(&ns)
+			return ns
+		}
+		return verbs{
+			func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+				ns, g, err := v.acquire(ns, now, inc, req)
+				return changed(ns), g, err
+			},
+			func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+				ns, g, err := v.renew(ns, now, inc, g)
+				return changed(ns), g, err
+			},
+			func(ns rules.Namespace, now int64, inc string, g lease.Grant, lastUsed int64) (rules.Namespace, error) {
+				ns, err := v.release(ns, now, inc, g, lastUsed)
+				return changed(ns), err
+			},
+		}
+	}
+}
+
+func usedAtOnce(ns *rules.Namespace) {
+	if !ns.Meta.Pin.Change.Falls {
+		ns.Meta.Pin.Change = lease.PinChange{}
+	}
+}
+
+func fallsAtOnce(ns *rules.Namespace) {
+	if p := &ns.Meta.Pin; p.Change.Falls {
+		p.MaxTTL, p.Change = p.Change.MaxTTL, lease.PinChange{}
+	}
+}
+
+func noHold(ns *rules.Namespace) {
+	for w := range ns.Slots {
+		ns.Slots[w].Hold = 0
 	}
 }
 
@@ -416,11 +449,9 @@ func TestBroken(t *testing.T) {
 		{config{Name: "no floor, callers' clocks apart", TTL: []int8{2, 2}, Ticks: 4, Apart: []int8{0, 3}}, noFloor, duplicate},
 		{wipe("wipe, quarantine of the newcomer's TTL", 3, 1), quarantineOf(func(r *lease.Request) { r.MaxTTL = r.TTL }), duplicate},
 		{config{Name: "a part lost twice, quarantine of who asks", TTL: []int8{1, 1, 1}, MaxTTL: []int8{3, 1, 1}, Ticks: 5, Parts: true, Losses: 2}, quarantineOf(func(*lease.Request) {}), duplicate},
-		{func() config {
-			c := failover("failover to before a member joined, quarantine of the record", 3, 3)
-			c.Opened = 1
-			return c
-		}(), quarantineOnRecord, duplicate},
+		{config{Name: "failover to before a raise, used at once", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 1, Ticks: 7, Failover: true, Losses: 1}, after(usedAtOnce), duplicate},
+		{config{Name: "parts of two workers lost, no slot shows the pin", Workers: 2, TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 3, Ticks: 5, Parts: true, Losses: 2, Known: 1}, after(noHold), duplicate},
+		{config{Name: "a part of two workers lost, the pin falls at once", Workers: 2, TTL: []int8{1, 3, 1}, MaxTTL: []int8{1, 3, 1}, Opened: 3, Ticks: 4, Parts: true, Losses: 1, Known: 1}, after(fallsAtOnce), duplicate},
 		{func() config {
 			c := wipe("not covered: wipe, seen by who allows for less", 3, 1)
 			c.MaxTTL = []int8{3, 1}

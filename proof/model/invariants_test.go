@@ -51,6 +51,14 @@ func (m *model) mayMiss(c call, r reply) bool {
 		s.hasLease && s.hasMark && c.store.maxTTL > 0 && c.store.incarnation == c.incarnation
 }
 
+// used is how far ahead of the clock grants may reach.
+func (st *store) used() moment {
+	if st.former != 0 {
+		return moment(max(st.former, -st.former))
+	}
+	return moment(st.maxTTL)
+}
+
 // check checks the effect of one verb.
 func (m *model) check(from, to *state, c call, r reply) *violation {
 	broken := func(k kind, format string, args ...any) *violation {
@@ -95,7 +103,7 @@ func (m *model) check(from, to *state, c call, r reply) *violation {
 		return broken(outside, "granted (%d,%d], on record is %+v", g.floor, g.ceiling, is)
 	case fresh && (g.floor < was.mark || g.floor < c.now-1 || g.floor < horizon):
 		return broken(outside, "lent (%d,%d] at %d above a mark of %d and a quarantine until %d", g.floor, g.ceiling, c.now, was.mark, horizon)
-	case is.mark > max(was.mark, c.grant.ceiling, c.now+moment(c.maxTTL)):
+	case is.mark > max(was.mark, c.grant.ceiling, c.now+max(from.store.used(), to.store.used())):
 		return broken(outside, "at %d a mark of %d", c.now, is.mark)
 	case c.verb == renew && (g.worker != c.grant.worker || g.floor < horizon):
 		return broken(outside, "(%d,%d] is renewed as (%d,%d] under a quarantine until %d", c.grant.floor, c.grant.ceiling, g.floor, g.ceiling, horizon)

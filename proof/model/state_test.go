@@ -69,11 +69,14 @@ type slot struct {
 	hasLease, hasMark           bool
 	expires, mark, floor, token moment
 	owner                       int8 // holder + 1; 0: nobody
+	hold                        int8
 }
 
 // store is a rules.Namespace without the parts that only people read.
 type store struct {
-	maxTTL, ttl int8 // of the pin; 0: not on record
+	maxTTL      int8 // of the pin; 0: not on record
+	former      int8 // of its change, below 0 if it falls to that; 0: none
+	at          moment
 	incarnation int8
 	quarantine  moment
 	slots       [maxWorkers]slot
@@ -163,9 +166,9 @@ func (s *state) append(buf []byte, m *model, moved [maxHolders]int8) []byte {
 }
 
 func (st *store) append(buf []byte, m *model) []byte {
-	buf = append(buf, byte(st.maxTTL)|byte(st.ttl)<<4, byte(st.incarnation), byte(st.quarantine))
+	buf = append(buf, byte(st.maxTTL), byte(st.former), byte(st.at), byte(st.incarnation), byte(st.quarantine))
 	for _, t := range st.slots[:m.Workers] {
-		buf = append(buf, b(t.hasLease)|b(t.hasMark)<<1|byte(t.owner)<<2, byte(t.expires), byte(t.mark), byte(t.floor), byte(t.token))
+		buf = append(buf, b(t.hasLease)|b(t.hasMark)<<1|byte(t.owner)<<2, byte(t.expires), byte(t.mark), byte(t.floor), byte(t.token), byte(t.hold))
 	}
 	return buf
 }

@@ -128,7 +128,7 @@ func (m *model) next(s *state, found func(step, state, *violation)) {
 			found(st, to, broken)
 		}
 	}
-	if s.ticks < m.Ticks {
+	if s.ticks < m.Ticks && !m.lags(s) {
 		to := *s
 		to.ticks++
 		emit(step{what: "a millisecond passes", holder: -1}, to, nil)
@@ -182,6 +182,12 @@ func (m *model) next(s *state, found func(step, state, *violation)) {
 		}
 	}
 	m.faults(s, emit)
+}
+
+// lags reports whether the replica still lacks a raise of the pin that is used from the next
+// millisecond on. No replica lags by more than what a grant could last before.
+func (m *model) lags(s *state) bool {
+	return m.Failover && s.replica.maxTTL < s.store.maxTTL && s.store.at > 0 && m.now(s)+1 >= s.store.at
 }
 
 // uses returns the last uses that a holder may report.

@@ -142,13 +142,16 @@ func (m *model) name(incarnation int8) string {
 func (m *model) namespace(st store) rules.Namespace {
 	ns := rules.Namespace{Slots: make([]rules.Slot, m.Workers)}
 	if st.maxTTL > 0 {
-		pin := m.request(0, st.ttl, st.maxTTL).Pin()
+		pin := m.request(0, st.maxTTL, st.maxTTL).Pin()
+		if st.former != 0 {
+			pin.Change = lease.PinChange{Falls: st.former < 0, MaxTTL: time.Duration(max(st.former, -st.former)) * time.Millisecond, Skew: pin.Skew, At: st.at.ms()}
+		}
 		ns.Meta = rules.Meta{Pin: pin, Incarnation: m.name(st.incarnation), Quarantine: st.quarantine.ms()}
 	}
 	for w, t := range st.slots[:m.Workers] {
 		ns.Slots[w] = rules.Slot{
 			HasLease: t.hasLease, HasMark: t.hasMark, Expires: t.expires.ms(), Mark: t.mark.ms(),
-			Floor: t.floor.ms(), Token: t.token.ms(), Owner: [16]byte{byte(t.owner)},
+			Floor: t.floor.ms(), Token: t.token.ms(), Owner: [16]byte{byte(t.owner)}, Hold: int64(t.hold),
 		}
 	}
 	return ns
@@ -156,7 +159,11 @@ func (m *model) namespace(st store) rules.Namespace {
 
 func (m *model) storeOf(ns rules.Namespace) (st store) {
 	if pin := ns.Meta.Pin; pin != (lease.Pin{}) {
-		st.maxTTL, st.ttl, st.quarantine = int8(pin.MaxTTL.Milliseconds()), int8(pin.TTL.Milliseconds()), momentOf(ns.Meta.Quarantine)
+		st.maxTTL, st.quarantine = int8(pin.MaxTTL.Milliseconds()), momentOf(ns.Meta.Quarantine)
+		st.former, st.at = int8(pin.Change.MaxTTL.Milliseconds()), momentOf(pin.Change.At)
+		if pin.Change.Falls {
+			st.former = -st.former
+		}
 		if ns.Meta.Incarnation != "" {
 			n, err := strconv.Atoi(ns.Meta.Incarnation)
 			if err != nil {
@@ -168,7 +175,7 @@ func (m *model) storeOf(ns rules.Namespace) (st store) {
 	for w, t := range ns.Slots {
 		st.slots[w] = slot{
 			hasLease: t.HasLease, hasMark: t.HasMark, expires: momentOf(t.Expires), mark: momentOf(t.Mark),
-			floor: momentOf(t.Floor), token: momentOf(t.Token), owner: int8(t.Owner[0]),
+			floor: momentOf(t.Floor), token: momentOf(t.Token), owner: int8(t.Owner[0]), hold: int8(t.Hold),
 		}
 	}
 	return st

@@ -218,10 +218,10 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 		d.Fault("namespace", "it is "+pin.String(), "give processes that still use it the configuration that replaces it")
 	case err != nil:
 		d.Fault("namespace", err.Error(), "check whether another program wrote the record")
-	case d.request.given && joins && joined != pin:
-		d.Note("namespace", pin.String(), "the configuration raises that to "+joined.String()+" when its first process starts")
+	case d.request.given && joins && (joined.MaxTTL != pin.MaxTTL || joined.Skew != pin.Skew):
+		d.Note("namespace", pin.String(), fmt.Sprintf("the configuration raises that to max_ttl %v and skew %v when its first process starts, and uses it about %v later", joined.MaxTTL, joined.Skew, pin.Hold()))
 	case d.request.given && joins && (pin.MaxTTL > members.MaxTTL || pin.Skew > members.Skew):
-		d.Note("namespace", pin.String(), "it allows for more than the configuration, "+members.Pin().String()+": after a loss of records, processes with this configuration get no ids for about the difference; give all processes the greater max_ttl and skew, or, if no process ever had them, see docs/design/protocol.md#late-times")
+		d.Note("namespace", pin.String(), "it allows for more than the configuration, "+members.Pin().String()+": times run further ahead after a loss of records; it falls when no process needs it any more and one starts")
 	case d.request.given && !joins:
 		d.Fault("namespace", "it is pinned to "+pin.String()+", but the configuration says "+members.Pin().String(),
 			"give all members the pinned configuration, or give the others a namespace of their own")

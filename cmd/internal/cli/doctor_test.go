@@ -127,10 +127,10 @@ func TestDoctorReadsThePin(t *testing.T) {
 		s.sql("UPDATE snowlease_meta SET quarantine_ms = 0, pin = 'layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32 %s'", rest)
 	}
 	for _, c := range []struct{ pin, config, want string }{
-		{"max_ttl=30s skew=2s ttl=30s", "30s", "ok namespace: max_ttl=30s skew=2s ttl=30s"},
-		{"max_ttl=30s skew=2s ttl=30s", "1m", "note namespace: raises that to "},
-		{"max_ttl=24h0m0s skew=2s ttl=30s", "30s", "note namespace: it allows for more than the configuration"},
-		{"max_ttl=24h0m0s skew=16s ttl=1h0m0s", "30s", "fault namespace: give all members the pinned configuration, "},
+		{"max_ttl=30s skew=2s", "30s", "ok namespace: max_ttl=30s skew=2s"},
+		{"max_ttl=30s skew=2s", "1m", "note namespace: raises that to "},
+		{"max_ttl=24h0m0s skew=2s", "30s", "note namespace: it allows for more than the configuration"},
+		{"max_ttl=1m0s skew=2s falls_to=30s/2s at=0", "1m", "ok namespace: falls_to=30s/2s"},
 	} {
 		pin(c.pin)
 		file := writeFile(t, "namespace: orders\nmode: db\nlease: {max_ttl: "+c.config+"}\n")
@@ -138,7 +138,7 @@ func TestDoctorReadsThePin(t *testing.T) {
 	}
 	// Its time has run out since.
 	old := snowflake.Layout{Epoch: time.Now().Add(-6 * 365 * 24 * time.Hour).UnixMilli(), TimeBits: 38, WorkerBits: 5, SequenceBits: 17}
-	s.sql("UPDATE snowlease_meta SET pin = 'layout={%s} pool=32 max_ttl=30s skew=2s ttl=30s'", old)
+	s.sql("UPDATE snowlease_meta SET pin = 'layout={%s} pool=32 max_ttl=30s skew=2s'", old)
 	s.finds("", "note layout: bits=38/5/0/17")
 }
 

@@ -18,7 +18,7 @@ import (
 // have been forgotten, and retire ends it. Without a yes, nothing changes.
 func TestOperations(t *testing.T) {
 	t.Parallel()
-	const pinned = "layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32 max_ttl=30s skew=2s ttl=30s"
+	const pinned = "layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32 max_ttl=30s skew=2s"
 	onStores(t, func(s scene) {
 		for _, line := range []string{"init", "no | init"} { // the first as in a script
 			printed := s.exits(exitNo, line, `Nothing is on record for namespace "orders". If the records were lost, init makes ids come twice.`)

@@ -1,0 +1,103 @@
+package rules
+
+import (
+	"time"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// Joined returns the pin of a namespace once a member has joined it. stored is what is on record,
+// zero if nothing is, and then hold is how long, by the slots that are left, a forgotten grant may
+// last. known is what was on record when the member was lent its grant, if it has one: if less is
+// on record now, others have opened the namespace anew, and their quarantine need not cover the
+// grant.
+func Joined(stored, known lease.Pin, hold int64, req lease.Request) (lease.Pin, error) {
+	before, ok := known.Join(req)
+	joined := ok && before == known
+	switch {
+	case stored != noPin:
+	case joined:
+		stored = holding(known, hold)
+	default:
+		stored = holding(req.Pin(), hold)
+	}
+	pin, ok := stored.Join(req)
+	least := known
+	if known.Change.Falls {
+		least.MaxTTL, least.Skew = known.Change.MaxTTL, known.Change.Skew
+	}
+	if !ok || joined && (stored.MaxTTL < least.MaxTTL || stored.Skew < least.Skew) {
+		asked := req.Pin()
+		asked.MaxTTL, asked.Skew = max(asked.MaxTTL, least.MaxTTL), max(asked.Skew, least.Skew)
+		return pin, &lease.MismatchError{Namespace: req.Namespace, Stored: stored, Asked: asked}
+	}
+	return pin, nil
+}
+
+// holding returns p with a Hold of at least hold milliseconds.
+func holding(p lease.Pin, hold int64) lease.Pin {
+	const longest = 24 * time.Hour // of MaxTTL
+	if more := time.Duration(hold) * time.Millisecond; more > p.Hold() {
+		p.MaxTTL = min(more-p.Skew, longest)
+		p.Skew = more - p.MaxTTL
+	}
+	return p
+}
+
+// Proposed returns the pin after a borrow: it begins to fall if the new member needs less. Only
+// members with greater values can say that they still need more, and do so with their next call.
+// While ranges begin ahead of the clock, they may reach as far ahead as before.
+func Proposed(pin lease.Pin, g lease.Grant) lease.Pin {
+	if pin.Change == (lease.PinChange{}) && g.Floor <= g.Now && (g.MaxTTL < pin.MaxTTL || g.Skew < pin.Skew) {
+		pin.Change = lease.PinChange{Falls: true, MaxTTL: g.MaxTTL, Skew: g.Skew}
+	}
+	return pin
+}
+
+// Advanced returns the pin at a time that the center's clock showed when the pin was on record
+// already, and, if it was raised, each slot that was ever lent carried that: see Slot.Hold.
+func Advanced(pin lease.Pin, now int64) lease.Pin {
+	c := pin.Change
+	switch {
+	case c == lease.PinChange{}:
+	case c.At == 0 && c.Falls:
+		pin.Change.At = now + ms(pin.Hold())
+	case c.At == 0:
+		pin.Change.At = now + ms(c.MaxTTL+c.Skew)
+	case now >= c.At:
+		if pin.Change = (lease.PinChange{}); c.Falls {
+			pin.MaxTTL, pin.Skew = c.MaxTTL, c.Skew
+		}
+	}
+	return pin
+}
+
+// Waiting returns the pin when a request has to wait for a quarantine, which may end too far ahead
+// of the clock for the values that the pin falls to. It falls later, then.
+func Waiting(pin lease.Pin, now int64) lease.Pin {
+	if pin.Change.Falls {
+		pin.Change = lease.PinChange{}
+	}
+	return Advanced(pin, now)
+}
+
+// By returns a request as it is answered under a pin: the member's grants keep to the MaxTTL of the
+// pin, so that they can begin above a quarantine, and are not longer than a new pin allows for.
+func By(pin lease.Pin, req lease.Request) lease.Request {
+	used := pin.Used()
+	if req.Ahead > 0 {
+		req.Ahead = max(0, used-(req.MaxTTL-req.Ahead))
+	}
+	if req.MaxTTL = used; req.TTL > used {
+		req.TTL, req.Skew = used, min(req.Skew, used/3) // less than half, when the keeper renews
+	}
+	return req
+}
+
+// Held returns the request of a grant as it was answered: Unexpired goes by its skew.
+func Held(g lease.Grant, pin lease.Pin) lease.Request {
+	if g.Pinned != noPin {
+		pin = g.Pinned
+	}
+	return By(pin, g.Request)
+}
