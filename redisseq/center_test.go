@@ -179,7 +179,7 @@ func TestExamineNamesTheServer(t *testing.T) {
 }
 
 func FuzzReply(f *testing.F) {
-	for _, seed := range []string{"OK\x000\x001\x002\x003\x004\x005", "OK\x001\x002\x003", "FULL\x001\x002", "QUARANTINE\x001\x002\x00why", "MISMATCH\x00pin", "CLOCK\x001", "LOST", "NORUNID", "VERSION\x005.0", "EXISTS", "MORE", "OK\x001\x002\x000\x000\x000\x000\x00me", "OK\x00x\x001\x001\x001\x001\x001", "OK\x001\x0099999999999999999999", "OK\x00x\x001", "QUARANTINE\x001", "?", ""} {
+	for _, seed := range []string{"OK\x000\x001\x002\x003\x004\x005", "OK\x001\x002\x003", "FULL\x001\x002", "QUARANTINE\x001\x002\x00why", "MISMATCH\x00pin", "CLOCK\x001", "LOST", "NORUNID", "VERSION\x005.0", "EXISTS", "MORE", "OK\x001\x002\x000\x000\x000\x000\x00me", "OK\x00x\x001\x001\x001\x001\x001", "OK\x001\x0099999999999999999999", "OK\x00x\x001", "OK\x001\x001\x00x\x000\x000\x000\x00me", "QUARANTINE\x001", "?", ""} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
