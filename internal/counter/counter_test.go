@@ -258,24 +258,16 @@ func TestSequenceDropsWhatIsOld(t *testing.T) {
 	require.Equal(t, int64(3), s.Status().Calls, "at a rate that has fallen none is ahead")
 }
 
-// dropping is a client that sometimes loses a reply.
-type dropping struct {
-	redis.Hook
-	calls atomic.Int64
-}
-
-func (*dropping) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (*dropping) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (d *dropping) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if err := next(ctx, cmd); err != nil || d.calls.Add(1)%3 != 0 {
-			return err
+// losing returns a hook that loses each third reply.
+func losing() redistest.Hook {
+	var calls atomic.Int64
+	return func(cmds []redis.Cmder, call func() error) error {
+		err := call()
+		if err == nil && calls.Add(1)%3 == 0 {
+			err = io.ErrUnexpectedEOF
+			cmds[0].SetErr(err)
 		}
-		cmd.SetErr(io.ErrUnexpectedEOF)
-		return io.ErrUnexpectedEOF
+		return err
 	}
 }
 
@@ -290,9 +282,9 @@ func TestSequenceLostReplies(t *testing.T) {
 			r.requireQuarantine(r.member(change))
 			s.Sleep(100 * time.Millisecond)
 			plain := sequence(t, client, change)
-			losing := s.Client(t)
-			losing.AddHook(&dropping{})
-			lossy := sequence(t, losing, change)
+			loser := s.Client(t)
+			loser.AddHook(losing())
+			lossy := sequence(t, loser, change)
 			var ids []int64
 			for range 100 {
 				ids = append(ids, next(t, lossy), next(t, plain))

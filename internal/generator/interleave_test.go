@@ -149,14 +149,15 @@ func TestEveryInterleavingOfIssuersAndASwapper(t *testing.T) {
 	explore(t, 5000, func(b *bench, l *issueLog) (map[string]func(), func() error) {
 		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
 		b.adopt(t, old)
-		return map[string]func(){
-				"a": l.issue(1, 1),
-				"b": l.issue(3),
-				"c": func() { l.used[9], _ = b.Adopt(next) },
-			}, func() error {
-				l.issue(1)()
-				return l.check(map[int64]Range{9: old, 2: next})
-			}
+		actors := map[string]func(){
+			"a": l.issue(1, 1),
+			"b": l.issue(3),
+			"c": func() { l.used[9], _ = b.Adopt(next) },
+		}
+		return actors, func() error {
+			l.issue(1)()
+			return l.check(map[int64]Range{9: old, 2: next})
+		}
 	})
 }
 
@@ -164,16 +165,17 @@ func TestEveryInterleavingOfIssuersAndAStop(t *testing.T) {
 	explore(t, 2000, func(b *bench, l *issueLog) (map[string]func(), func() error) {
 		r := lent(9, t0, time.Minute)
 		b.adopt(t, r)
-		return map[string]func(){
-				"a": l.issue(1, 1),
-				"b": l.issue(20), // over the end of the tick
-				"c": func() { l.used[9] = b.Stop() },
-			}, func() error {
-				if _, k, _ := b.take(1); k > 0 {
-					return fmt.Errorf("an id after Stop")
-				}
-				return l.check(map[int64]Range{9: r})
+		actors := map[string]func(){
+			"a": l.issue(1, 1),
+			"b": l.issue(20), // over the end of the tick
+			"c": func() { l.used[9] = b.Stop() },
+		}
+		return actors, func() error {
+			if _, k, _ := b.take(1); k > 0 {
+				return fmt.Errorf("an id after Stop")
 			}
+			return l.check(map[int64]Range{9: r})
+		}
 	})
 }
 
@@ -183,17 +185,18 @@ func TestEveryInterleavingOfALateRenewalAStopAndASwap(t *testing.T) {
 		b.adopt(t, old)
 		renewed := old
 		renewed.Ceiling += 60_000
-		return map[string]func(){
-				"a": l.issue(1),
-				"b": func() { _, _ = b.Adopt(next) },
-				"c": func() { b.Extend(old, renewed) },
-				"d": func() { b.Stop() },
-			}, func() error {
-				if _, err := b.NextID(); !errors.Is(err, ErrStopped) {
-					return fmt.Errorf("revived: %w", err)
-				}
-				return l.check(map[int64]Range{9: renewed, 2: next})
+		actors := map[string]func(){
+			"a": l.issue(1),
+			"b": func() { _, _ = b.Adopt(next) },
+			"c": func() { b.Extend(old, renewed) },
+			"d": func() { b.Stop() },
+		}
+		return actors, func() error {
+			if _, err := b.NextID(); !errors.Is(err, ErrStopped) {
+				return fmt.Errorf("revived: %w", err)
 			}
+			return l.check(map[int64]Range{9: renewed, 2: next})
+		}
 	})
 }
 
@@ -203,23 +206,24 @@ func TestEveryInterleavingOfIssuersADropAndAnAdoption(t *testing.T) {
 		b.adopt(t, old)
 		renewed := old
 		renewed.Ceiling += 60_000
-		return map[string]func(){
-				"a": l.issue(1, 3),
-				"b": func() { b.Extend(old, renewed) },
-				"c": func() {
-					l.used[9] = b.Drop()
-					if _, k, tm := b.take(1); k > 0 && tm.Worker == 9 {
-						l.faults = append(l.faults, errors.New("an id of the range that was dropped"))
-					}
-					_, _ = b.Adopt(next)
-				},
-			}, func() error {
-				if b.Extend(old, renewed) {
-					return errors.New("the range that was dropped is renewed")
+		actors := map[string]func(){
+			"a": l.issue(1, 3),
+			"b": func() { b.Extend(old, renewed) },
+			"c": func() {
+				l.used[9] = b.Drop()
+				if _, k, tm := b.take(1); k > 0 && tm.Worker == 9 {
+					l.faults = append(l.faults, errors.New("an id of the range that was dropped"))
 				}
-				l.issue(1)()
-				return l.check(map[int64]Range{9: renewed, 2: next})
+				_, _ = b.Adopt(next)
+			},
+		}
+		return actors, func() error {
+			if b.Extend(old, renewed) {
+				return errors.New("the range that was dropped is renewed")
 			}
+			l.issue(1)()
+			return l.check(map[int64]Range{9: renewed, 2: next})
+		}
 	})
 }
 
@@ -231,17 +235,18 @@ func TestEveryInterleavingOfIssuersAndAClockSetBack(t *testing.T) {
 		b.adopt(t, old)
 		renewed := old
 		renewed.Now -= 10_000
-		return map[string]func(){
-				"a": l.issue(1, 3),
-				"b": func() { b.Extend(old, renewed) },
-				"c": func() { l.used[9], _ = b.Adopt(next) },
-			}, func() error {
-				before := len(l.ids)
-				if l.issue(1)(); len(l.ids) == before {
-					return errors.New("no id by the clock that was set back")
-				}
-				return l.check(map[int64]Range{9: renewed, 2: next})
+		actors := map[string]func(){
+			"a": l.issue(1, 3),
+			"b": func() { b.Extend(old, renewed) },
+			"c": func() { l.used[9], _ = b.Adopt(next) },
+		}
+		return actors, func() error {
+			before := len(l.ids)
+			if l.issue(1)(); len(l.ids) == before {
+				return errors.New("no id by the clock that was set back")
 			}
+			return l.check(map[int64]Range{9: renewed, 2: next})
+		}
 	})
 }
 
@@ -263,14 +268,15 @@ func TestEveryInterleavingOfARushAndASwapper(t *testing.T) {
 		b.adopt(t, old)
 		b.next(t)
 		b.rushing()
-		return map[string]func(){
-				"a": l.rush(1),
-				"b": l.issue(3),
-				"c": func() { l.used[9], _ = b.Adopt(next) },
-			}, func() error {
-				l.rush(1)()
-				return l.check(map[int64]Range{9: old, 2: next})
-			}
+		actors := map[string]func(){
+			"a": l.rush(1),
+			"b": l.issue(3),
+			"c": func() { l.used[9], _ = b.Adopt(next) },
+		}
+		return actors, func() error {
+			l.rush(1)()
+			return l.check(map[int64]Range{9: old, 2: next})
+		}
 	})
 }
 
@@ -281,16 +287,17 @@ func TestEveryInterleavingOfARushAndAStop(t *testing.T) {
 		b.next(t)
 		b.rushing()
 		b.last.Store(b.last.Load() | b.seqMask) // a value that is too late lies in another tick
-		return map[string]func(){
-				"a": l.rush(2),
-				"b": l.rush(1),
-				"c": func() { l.used[9] = b.Stop() },
-			}, func() error {
-				if _, err := b.NextID(); !errors.Is(err, ErrStopped) {
-					return fmt.Errorf("an id after Stop: %w", err)
-				}
-				return l.check(map[int64]Range{9: r})
+		actors := map[string]func(){
+			"a": l.rush(2),
+			"b": l.rush(1),
+			"c": func() { l.used[9] = b.Stop() },
+		}
+		return actors, func() error {
+			if _, err := b.NextID(); !errors.Is(err, ErrStopped) {
+				return fmt.Errorf("an id after Stop: %w", err)
 			}
+			return l.check(map[int64]Range{9: r})
+		}
 	})
 }
 
@@ -302,7 +309,8 @@ func TestEveryInterleavingOfARushAtTheCeiling(t *testing.T) {
 		b.next(t)
 		b.rushing()
 		b.last.Store(b.term.Load().hi - 1)
-		return map[string]func(){"a": l.rush(1), "b": l.rush(1), "c": l.rush(1)}, func() error {
+		actors := map[string]func(){"a": l.rush(1), "b": l.rush(1), "c": l.rush(1)}
+		return actors, func() error {
 			if len(l.ids) != 1 {
 				return fmt.Errorf("%d ids", len(l.ids))
 			}
@@ -322,16 +330,17 @@ func TestEveryInterleavingOfATurnAStopAndASwap(t *testing.T) {
 		b.advance(time.Millisecond)
 		b.last.Store(b.last.Load() | (stride - 1)) // the next value reads the clock
 		var adopted, stopped int64
-		return map[string]func(){
-				"a": l.rush(1),
-				"b": func() { adopted, _ = b.Adopt(next) },
-				"c": func() { stopped = b.Stop() },
-			}, func() error {
-				// Adopt or Stop returns the last use, whichever took the range away.
-				l.used[9] = max(adopted, stopped)
-				l.used[2] = l.used[9]
-				return l.check(map[int64]Range{9: old, 2: next})
-			}
+		actors := map[string]func(){
+			"a": l.rush(1),
+			"b": func() { adopted, _ = b.Adopt(next) },
+			"c": func() { stopped = b.Stop() },
+		}
+		return actors, func() error {
+			// Adopt or Stop returns the last use, whichever took the range away.
+			l.used[9] = max(adopted, stopped)
+			l.used[2] = l.used[9]
+			return l.check(map[int64]Range{9: old, 2: next})
+		}
 	})
 }
 
@@ -344,20 +353,21 @@ func TestEveryInterleavingOfARushARenewalADropAndAnAdoption(t *testing.T) {
 		b.last.Store(b.last.Load() | b.seqMask)
 		renewed := old
 		renewed.Ceiling += 60_000
-		return map[string]func(){
-				"a": l.rush(1),
-				"b": func() { b.Extend(old, renewed) },
-				"c": func() {
-					l.used[9] = b.Drop()
-					if id, _ := b.Generator.next(0, true); id > 0 {
-						l.faults = append(l.faults, fmt.Errorf("id %d after the drop", id))
-					}
-					_, _ = b.Adopt(next)
-				},
-			}, func() error {
-				l.rush(1)()
-				return l.check(map[int64]Range{9: renewed, 2: next})
-			}
+		actors := map[string]func(){
+			"a": l.rush(1),
+			"b": func() { b.Extend(old, renewed) },
+			"c": func() {
+				l.used[9] = b.Drop()
+				if id, _ := b.Generator.next(0, true); id > 0 {
+					l.faults = append(l.faults, fmt.Errorf("id %d after the drop", id))
+				}
+				_, _ = b.Adopt(next)
+			},
+		}
+		return actors, func() error {
+			l.rush(1)()
+			return l.check(map[int64]Range{9: renewed, 2: next})
+		}
 	})
 }
 
@@ -369,13 +379,14 @@ func TestEveryInterleavingAtTheEndOfATick(t *testing.T) {
 		for b.last.Load()&b.seqMask != b.seqMask {
 			b.take(1)
 		}
-		return map[string]func(){
-				"a": l.issue(1),
-				"b": l.issue(1),
-				"c": func() { l.used[9], _ = b.Adopt(next) },
-			}, func() error {
-				l.issue(1)()
-				return l.check(map[int64]Range{9: old, 2: next})
-			}
+		actors := map[string]func(){
+			"a": l.issue(1),
+			"b": l.issue(1),
+			"c": func() { l.used[9], _ = b.Adopt(next) },
+		}
+		return actors, func() error {
+			l.issue(1)()
+			return l.check(map[int64]Range{9: old, 2: next})
+		}
 	})
 }
