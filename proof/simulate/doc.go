@@ -3,7 +3,7 @@
 // centers, and exposes them to the faults of clocks, networks and stores. A seed
 // determines a run to its last step, on any machine.
 //
-//	plan := PlanOf(4711)
+//	plan := Plans().Example(4711)
 //	result := Run(t, plan, WorkerIDs{Store: NewRedis})
 //
 // # What is real

@@ -16,9 +16,6 @@ import (
 // The others lose none, and the clock steps by any amount.
 func Plans() *rapid.Generator[Plan] { return rapid.Custom(drawPlan) }
 
-// PlanOf returns the plan of a seed, the one that rapid begins with at -rapid.seed.
-func PlanOf(seed int) Plan { return Plans().Example(seed) }
-
 // LocalPlans draws plans for Local. The clock steps by any amount, whatever else happens.
 func LocalPlans() *rapid.Generator[Plan] { return rapid.Custom(drawLocalPlan) }
 
