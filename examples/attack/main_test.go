@@ -45,7 +45,7 @@ func TestAttack(t *testing.T) {
 	for _, h := range harms {
 		late = append(late, afterIDs(h))
 	}
-	require.NoError(t, run(t.Context(), []string{"-for", "8s", "-processes", "4"}, &out, late), &out)
+	require.NoError(t, run(t.Context(), []string{"-for", "6s", "-processes", "4", "-every", "700ms"}, &out, late), &out)
 	require.Regexp(t, `\n[1-9]\d* ids of [1-9]\d* processes, 0 issued twice\n$`, out.String())
 }
 
