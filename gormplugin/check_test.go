@@ -3,12 +3,14 @@ package gormplugin_test
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/snowflake"
@@ -44,9 +46,9 @@ func TestCheckTableColumns(t *testing.T) {
 		"DECIMAL(20)": always, "DECIMAL(20,1)": always, "DECIMAL(18)": later, "DECIMAL(9)": never, "DOUBLE": never,
 		"VARCHAR(19)": always, "VARCHAR(18)": later, "VARCHAR(10)": never, "CHAR(20)": always, "VARBINARY(20)": always,
 	}
-	for _, d := range dialects() {
+	each(t, func(t *testing.T, dialect string, dialector func() gorm.Dialector, _ *sql.DB) {
 		types := mariadb
-		switch d.name {
+		switch dialect {
 		case "sqlite": // an INT is as large as a BIGINT, and lengths are ignored
 			types = map[string]string{
 				"INTEGER": always, "INT": always, "BIGINT": always, "NUMERIC(9)": always, "VARCHAR(5)": always, "TEXT": always, "REAL": never, "BLOB": always,
@@ -58,53 +60,49 @@ func TestCheckTableColumns(t *testing.T) {
 				"CHAR(20)": always, "BYTEA": always, "BIGSERIAL": always, "UUID": unknown,
 			}
 		}
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			dialector, _ := d.open(t)
-			db := open(t, dialector(), nil)
-			check := func(table string, model any) (*gormplugin.TableReport, error) {
-				return gormplugin.CheckTable(t.Context(), db.Table(table), model, snowflake.Layout{}, gormplugin.Config{})
+		db := open(t, dialector(), nil)
+		check := func(table string, model any) (*gormplugin.TableReport, error) {
+			return gormplugin.CheckTable(t.Context(), db.Table(table), model, snowflake.Layout{}, gormplugin.Config{})
+		}
+		n := 0
+		for typ, holds := range types {
+			n++
+			table := fmt.Sprintf("old%d", n)
+			require.NoError(t, db.Exec("CREATE TABLE "+table+" (id "+typ+" PRIMARY KEY)").Error)
+			text := strings.Contains(typ, "CHAR") || strings.Contains(typ, "TEXT") || strings.Contains(typ, "B") && !strings.Contains(typ, "BIG") && !strings.Contains(typ, "DOUBLE")
+			var model any = &Old{}
+			if text {
+				model = &OldText{}
 			}
-			n := 0
-			for typ, holds := range types {
-				n++
-				table := fmt.Sprintf("old%d", n)
-				require.NoError(t, db.Exec("CREATE TABLE "+table+" (id "+typ+" PRIMARY KEY)").Error)
-				text := strings.Contains(typ, "CHAR") || strings.Contains(typ, "TEXT") || strings.Contains(typ, "B") && !strings.Contains(typ, "BIG") && !strings.Contains(typ, "DOUBLE")
-				var model any = &Old{}
-				if text {
-					model = &OldText{}
-				}
-				r, err := check(table, model)
-				if holds == unknown {
-					require.ErrorContains(t, err, "its type uuid is unknown")
-					continue
-				}
-				require.NoError(t, err, typ)
-				require.Zero(t, r.Ahead, typ)
-				require.Empty(t, r.Max, typ)
-				switch holds {
-				case always:
-					require.True(t, r.HoldsUntil.Equal(r.Layout.Ends()), "%s\n%s", typ, r)
-				case never:
-					require.Zero(t, r.HoldsUntil, "%s\n%s", typ, r)
-				case later:
-					// Ids of the default layout reach 10^18 in 2027.
-					require.Equal(t, 2027, r.HoldsUntil.Year(), "%s\n%s", typ, r)
-				}
-				// As text, ids of 19 digits sort before ids of 18 digits.
-				require.Equal(t, text, r.OrderedUntil.Before(r.Layout.Ends()), typ)
-				require.Equal(t, table, r.Table)
-				if d.name != "sqlite" {
-					require.Equal(t, typ == "BIGSERIAL", r.AutoIncrement, typ)
-				}
+			r, err := check(table, model)
+			if holds == unknown {
+				require.ErrorContains(t, err, "its type uuid is unknown")
+				continue
 			}
-			_, err := check("missing", &Old{})
-			require.ErrorContains(t, err, "missing")
-			_, err = check("old1", &Chosen{})
-			require.ErrorContains(t, err, "no table old1 with a column no")
-		})
-	}
+			require.NoError(t, err, typ)
+			require.Zero(t, r.Ahead, typ)
+			require.Empty(t, r.Max, typ)
+			switch holds {
+			case always:
+				require.True(t, r.HoldsUntil.Equal(r.Layout.Ends()), "%s\n%s", typ, r)
+			case never:
+				require.Zero(t, r.HoldsUntil, "%s\n%s", typ, r)
+			case later:
+				// Ids of the default layout reach 10^18 in 2027.
+				require.Equal(t, 2027, r.HoldsUntil.Year(), "%s\n%s", typ, r)
+			}
+			// As text, ids of 19 digits sort before ids of 18 digits.
+			require.Equal(t, text, r.OrderedUntil.Before(r.Layout.Ends()), typ)
+			require.Equal(t, table, r.Table)
+			if dialect != "sqlite" {
+				require.Equal(t, typ == "BIGSERIAL", r.AutoIncrement, typ)
+			}
+		}
+		_, err := check("missing", &Old{})
+		require.ErrorContains(t, err, "missing")
+		_, err = check("old1", &Chosen{})
+		require.ErrorContains(t, err, "no table old1 with a column no")
+	})
 }
 
 // Ids at most 25 hours ahead of the clock pass by; later ones need another epoch.
@@ -145,55 +143,51 @@ func TestCheckTableOrder(t *testing.T) {
 	t.Parallel()
 	twitter, err := snowflake.Twitter().Encode(snowflake.Parts{Time: time.Now()})
 	require.NoError(t, err)
-	for _, d := range dialects() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			dialector, _ := d.open(t)
-			db := open(t, dialector(), nil, &Old{}, &OldText{}, &Auto{}, &OldDeleted{})
-			check := func(model any, layout snowflake.Layout) *gormplugin.TableReport {
-				r, err := gormplugin.CheckTable(t.Context(), db, model, layout, gormplugin.Config{})
-				require.NoError(t, err)
-				require.Contains(t, r.String(), "order: ")
-				return r
-			}
-			require.NoError(t, db.Create([]Old{{ID: 7}, {ID: 4_000_000_000}}).Error)
-			r := check(&Old{}, snowflake.Layout{})
-			require.Zero(t, r.Ahead)
-			require.Equal(t, "4000000000", r.Max)
+	each(t, func(t *testing.T, dialect string, dialector func() gorm.Dialector, _ *sql.DB) {
+		db := open(t, dialector(), nil, &Old{}, &OldText{}, &Auto{}, &OldDeleted{})
+		check := func(model any, layout snowflake.Layout) *gormplugin.TableReport {
+			r, err := gormplugin.CheckTable(t.Context(), db, model, layout, gormplugin.Config{})
+			require.NoError(t, err)
+			require.Contains(t, r.String(), "order: ")
+			return r
+		}
+		require.NoError(t, db.Create([]Old{{ID: 7}, {ID: 4_000_000_000}}).Error)
+		r := check(&Old{}, snowflake.Layout{})
+		require.Zero(t, r.Ahead)
+		require.Equal(t, "4000000000", r.Max)
 
-			require.NoError(t, db.Create(&Old{ID: twitter}).Error)
-			r = check(&Old{}, snowflake.Layout{})
-			require.EqualValues(t, 1, r.Ahead)
-			require.Contains(t, r.String(), "NO, 1 keys up to")
-			// The advised epoch is the latest that works.
-			require.NotZero(t, r.Epoch)
-			r = check(&Old{}, snowflake.Layout{Epoch: r.Epoch})
-			require.Zero(t, r.Ahead)
-			require.NotZero(t, check(&Old{}, snowflake.Layout{Epoch: r.Layout.Epoch + 2*time.Minute.Milliseconds()}).Ahead)
+		require.NoError(t, db.Create(&Old{ID: twitter}).Error)
+		r = check(&Old{}, snowflake.Layout{})
+		require.EqualValues(t, 1, r.Ahead)
+		require.Contains(t, r.String(), "NO, 1 keys up to")
+		// The advised epoch is the latest that works.
+		require.NotZero(t, r.Epoch)
+		r = check(&Old{}, snowflake.Layout{Epoch: r.Epoch})
+		require.Zero(t, r.Ahead)
+		require.NotZero(t, check(&Old{}, snowflake.Layout{Epoch: r.Layout.Epoch + 2*time.Minute.Milliseconds()}).Ahead)
 
-			// Text sorts as the database sorts it.
-			require.NoError(t, db.Create([]OldText{{ID: "10"}, {ID: "x"}}).Error)
-			r = check(&OldText{}, snowflake.Layout{})
-			require.Equal(t, "x", r.Max)
-			require.EqualValues(t, 1, r.Ahead)
-			require.Zero(t, r.Epoch)
+		// Text sorts as the database sorts it.
+		require.NoError(t, db.Create([]OldText{{ID: "10"}, {ID: "x"}}).Error)
+		r = check(&OldText{}, snowflake.Layout{})
+		require.Equal(t, "x", r.Max)
+		require.EqualValues(t, 1, r.Ahead)
+		require.Zero(t, r.Epoch)
 
-			require.NoError(t, db.Create(&Auto{Name: "a"}).Error)
-			r = check(&Auto{}, snowflake.Layout{})
-			require.Equal(t, "1", r.Max)
-			if d.name != "sqlite" {
-				require.True(t, r.AutoIncrement, r)
-				// The advice agrees with docs/gorm.md: AUTO_INCREMENT goes last.
-				require.Contains(t, r.String(), "AUTO_INCREMENT: the database numbers rows that are inserted without a key; keep it while")
-			}
+		require.NoError(t, db.Create(&Auto{Name: "a"}).Error)
+		r = check(&Auto{}, snowflake.Layout{})
+		require.Equal(t, "1", r.Max)
+		if dialect != "sqlite" {
+			require.True(t, r.AutoIncrement, r)
+			// The advice agrees with docs/gorm.md: AUTO_INCREMENT goes last.
+			require.Contains(t, r.String(), "AUTO_INCREMENT: the database numbers rows that are inserted without a key; keep it while")
+		}
 
-			// A softly deleted row counts.
-			gone := OldDeleted{Model: gormplugin.Model{ID: twitter}}
-			require.NoError(t, db.Create(&gone).Error)
-			require.NoError(t, db.Delete(&gone).Error)
-			require.EqualValues(t, 1, check(&OldDeleted{}, snowflake.Layout{}).Ahead)
-		})
-	}
+		// A softly deleted row counts.
+		gone := OldDeleted{Model: gormplugin.Model{ID: twitter}}
+		require.NoError(t, db.Create(&gone).Error)
+		require.NoError(t, db.Delete(&gone).Error)
+		require.EqualValues(t, 1, check(&OldDeleted{}, snowflake.Layout{}).Ahead)
+	})
 }
 
 func TestCheckTableJavaScript(t *testing.T) {

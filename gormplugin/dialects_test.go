@@ -69,6 +69,17 @@ func dialects() []dialect {
 	}
 }
 
+// each runs a test on an empty database of each dialect.
+func each(t *testing.T, test func(t *testing.T, dialect string, dialector func() gorm.Dialector, other *sql.DB)) {
+	for _, d := range dialects() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			dialector, other := d.open(t)
+			test(t, d.name, dialector, other)
+		})
+	}
+}
+
 func sqliteDSN(t testing.TB) string {
 	return filepath.Join(t.TempDir(), "test.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(off)"
 }

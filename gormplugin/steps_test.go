@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"database/sql"
 	"errors"
 	"strings"
 	"testing"
@@ -32,94 +33,90 @@ func (After) TableName() string  { return "moving" }
 // TestFromAutoIncrement runs the steps of docs/gorm.md from AUTO_INCREMENT, and back.
 func TestFromAutoIncrement(t *testing.T) {
 	t.Parallel()
-	for _, d := range dialects() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			dialector, _ := d.open(t)
-			old := open(t, dialector(), nil, &Before{})
-			var last int64 // the last number that the database gave
-			numbered := func() int64 {
-				row := Before{Name: "old"}
-				require.NoError(t, old.Create(&row).Error)
-				last = row.ID
-				return row.ID
-			}
-			exec := func(statement string) { require.NoError(t, old.Exec(statement).Error) }
-			unchecked := func(statement string) { // MySQL changes no column of a foreign key otherwise
-				require.NoError(t, old.Connection(func(tx *gorm.DB) error {
-					if err := tx.Exec("SET foreign_key_checks = 0").Error; err != nil {
-						return err
-					}
-					return errors.Join(tx.Exec(statement).Error, tx.Exec("SET foreign_key_checks = 1").Error)
-				}))
-			}
-			if strings.HasPrefix(d.name, "m") {
-				// Widen: a foreign key is in the way.
-				exec("ALTER TABLE moving MODIFY id INT NOT NULL AUTO_INCREMENT")
-				exec("CREATE TABLE referring (moving_id INT NOT NULL, CONSTRAINT fk FOREIGN KEY (moving_id) REFERENCES moving (id))")
-				require.Regexp(t, "Error (1833|3780)", old.Exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT").Error)
-				require.Regexp(t, "Error (1832|3780)", old.Exec("ALTER TABLE referring MODIFY moving_id BIGINT UNSIGNED NOT NULL").Error)
-				exec("ALTER TABLE referring DROP FOREIGN KEY fk")
-				exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
-				exec("ALTER TABLE referring MODIFY moving_id BIGINT UNSIGNED NOT NULL")
-				exec("ALTER TABLE referring ADD CONSTRAINT fk FOREIGN KEY (moving_id) REFERENCES moving (id)")
-			}
-			require.EqualValues(t, 1, numbered())
-			require.EqualValues(t, 2, numbered())
-
-			// Fill: old and new instances insert side by side.
-			generator := newGenerator(t)
-			db := open(t, dialector(), gormplugin.New(generator, gormplugin.Config{Scope: gormplugin.ScopeTagged}))
-			filled := func() int64 {
-				// This does not provoke the duplicate key that docs/gorm.md warns of.
-				for id := int64(0); id <= last; {
-					var err error
-					id, err = generator.NextID()
-					require.NoError(t, err)
+	each(t, func(t *testing.T, dialect string, dialector func() gorm.Dialector, _ *sql.DB) {
+		old := open(t, dialector(), nil, &Before{})
+		var last int64 // the last number that the database gave
+		numbered := func() int64 {
+			row := Before{Name: "old"}
+			require.NoError(t, old.Create(&row).Error)
+			last = row.ID
+			return row.ID
+		}
+		exec := func(statement string) { require.NoError(t, old.Exec(statement).Error) }
+		unchecked := func(statement string) { // MySQL changes no column of a foreign key otherwise
+			require.NoError(t, old.Connection(func(tx *gorm.DB) error {
+				if err := tx.Exec("SET foreign_key_checks = 0").Error; err != nil {
+					return err
 				}
-				row := After{Name: "new"}
-				require.NoError(t, db.Create(&row).Error)
-				require.Greater(t, row.ID, int64(1e15))
-				return row.ID
-			}
-			id := filled()
-			next := id + 1 // may be the next id of a worker
-			if d.name == "postgres" {
-				next = 3
-			}
-			require.Equal(t, next, numbered())
+				return errors.Join(tx.Exec(statement).Error, tx.Exec("SET foreign_key_checks = 1").Error)
+			}))
+		}
+		if strings.HasPrefix(dialect, "m") {
+			// Widen: a foreign key is in the way.
+			exec("ALTER TABLE moving MODIFY id INT NOT NULL AUTO_INCREMENT")
+			exec("CREATE TABLE referring (moving_id INT NOT NULL, CONSTRAINT fk FOREIGN KEY (moving_id) REFERENCES moving (id))")
+			require.Regexp(t, "Error (1833|3780)", old.Exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT").Error)
+			require.Regexp(t, "Error (1832|3780)", old.Exec("ALTER TABLE referring MODIFY moving_id BIGINT UNSIGNED NOT NULL").Error)
+			exec("ALTER TABLE referring DROP FOREIGN KEY fk")
+			exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
+			exec("ALTER TABLE referring MODIFY moving_id BIGINT UNSIGNED NOT NULL")
+			exec("ALTER TABLE referring ADD CONSTRAINT fk FOREIGN KEY (moving_id) REFERENCES moving (id)")
+		}
+		require.EqualValues(t, 1, numbered())
+		require.EqualValues(t, 2, numbered())
 
-			// Finish: an INSERT without GORM fails.
-			past := func() error { return old.Exec("INSERT INTO moving (name) VALUES ('past')").Error }
-			require.NoError(t, past())
-			last = next + 1
-			switch d.name {
-			case "sqlite":
-				return // SQLite numbers every INTEGER PRIMARY KEY
-			case "postgres":
-				exec("ALTER TABLE moving ALTER COLUMN id DROP DEFAULT")
-				require.ErrorContains(t, past(), "null value")
-				filled()
-				exec("ALTER TABLE moving ALTER COLUMN id SET DEFAULT nextval('moving_id_seq')")
-				require.EqualValues(t, 5, numbered())
-				exec("ALTER TABLE moving ALTER COLUMN id DROP DEFAULT")
-				exec("ALTER TABLE moving ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (START WITH 6)")
-				require.EqualValues(t, 6, numbered())
-				exec("ALTER TABLE moving ALTER COLUMN id DROP IDENTITY")
-				require.ErrorContains(t, past(), "null value")
-			default:
-				require.Regexp(t, "Error (1025|1833|3780)", old.Connection(func(tx *gorm.DB) error {
-					return errors.Join(tx.Exec("SET foreign_key_checks = 0").Error, tx.Exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL").Error,
-						tx.Exec("SET foreign_key_checks = 1").Error)
-				}), "its type stays")
-				unchecked("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL")
-				require.ErrorContains(t, past(), "default value")
-				id = filled()
-				unchecked("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
-				require.Equal(t, id+1, numbered())
+		// Fill: old and new instances insert side by side.
+		generator := newGenerator(t)
+		db := open(t, dialector(), gormplugin.New(generator, gormplugin.Config{Scope: gormplugin.ScopeTagged}))
+		filled := func() int64 {
+			// This does not provoke the duplicate key that docs/gorm.md warns of.
+			for id := int64(0); id <= last; {
+				var err error
+				id, err = generator.NextID()
+				require.NoError(t, err)
 			}
-		})
-	}
+			row := After{Name: "new"}
+			require.NoError(t, db.Create(&row).Error)
+			require.Greater(t, row.ID, int64(1e15))
+			return row.ID
+		}
+		id := filled()
+		next := id + 1 // may be the next id of a worker
+		if dialect == "postgres" {
+			next = 3
+		}
+		require.Equal(t, next, numbered())
+
+		// Finish: an INSERT without GORM fails.
+		past := func() error { return old.Exec("INSERT INTO moving (name) VALUES ('past')").Error }
+		require.NoError(t, past())
+		last = next + 1
+		switch dialect {
+		case "sqlite":
+			return // SQLite numbers every INTEGER PRIMARY KEY
+		case "postgres":
+			exec("ALTER TABLE moving ALTER COLUMN id DROP DEFAULT")
+			require.ErrorContains(t, past(), "null value")
+			filled()
+			exec("ALTER TABLE moving ALTER COLUMN id SET DEFAULT nextval('moving_id_seq')")
+			require.EqualValues(t, 5, numbered())
+			exec("ALTER TABLE moving ALTER COLUMN id DROP DEFAULT")
+			exec("ALTER TABLE moving ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (START WITH 6)")
+			require.EqualValues(t, 6, numbered())
+			exec("ALTER TABLE moving ALTER COLUMN id DROP IDENTITY")
+			require.ErrorContains(t, past(), "null value")
+		default:
+			require.Regexp(t, "Error (1025|1833|3780)", old.Connection(func(tx *gorm.DB) error {
+				return errors.Join(tx.Exec("SET foreign_key_checks = 0").Error, tx.Exec("ALTER TABLE moving MODIFY id BIGINT NOT NULL").Error,
+					tx.Exec("SET foreign_key_checks = 1").Error)
+			}), "its type stays")
+			unchecked("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL")
+			require.ErrorContains(t, past(), "default value")
+			id = filled()
+			unchecked("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
+			require.Equal(t, id+1, numbered())
+		}
+	})
 }
 
 // TestSideBySideWithAutoIncrement: while ids are ahead of the clock, each is the last one
@@ -127,71 +124,67 @@ func TestFromAutoIncrement(t *testing.T) {
 // CheckTable, old and new instances do not collide.
 func TestSideBySideWithAutoIncrement(t *testing.T) {
 	t.Parallel()
-	for _, d := range dialects() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			if d.name == "sqlite" {
-				return // has no such statement
-			}
-			dialector, _ := d.open(t)
-			gen, err := generator.New(snowflake.Layout{})
-			require.NoError(t, err)
-			now := time.Now().UnixMilli()
-			ahead := now + time.Hour.Milliseconds()
-			_, err = gen.Adopt(generator.Range{Worker: worker, Floor: ahead, Ceiling: ahead + 1000, Now: now, At: gen.Elapsed()})
-			require.NoError(t, err)
-			old := open(t, dialector(), nil, &Before{})
-			db := open(t, dialector(), gormplugin.New(gen, gormplugin.Config{Scope: gormplugin.ScopeTagged}))
-			require.NoError(t, old.Create(&Before{Name: "first"}).Error)
+	each(t, func(t *testing.T, dialect string, dialector func() gorm.Dialector, _ *sql.DB) {
+		if dialect == "sqlite" {
+			return // has no such statement
+		}
+		gen, err := generator.New(snowflake.Layout{})
+		require.NoError(t, err)
+		now := time.Now().UnixMilli()
+		ahead := now + time.Hour.Milliseconds()
+		_, err = gen.Adopt(generator.Range{Worker: worker, Floor: ahead, Ceiling: ahead + 1000, Now: now, At: gen.Elapsed()})
+		require.NoError(t, err)
+		old := open(t, dialector(), nil, &Before{})
+		db := open(t, dialector(), gormplugin.New(gen, gormplugin.Config{Scope: gormplugin.ScopeTagged}))
+		require.NoError(t, old.Create(&Before{Name: "first"}).Error)
 
-			exec := func(statement string) { require.NoError(t, old.Exec(statement).Error) }
-			check := func() *gormplugin.TableReport {
-				r, err := gormplugin.CheckTable(t.Context(), old, &After{}, snowflake.Layout{}, gormplugin.Config{})
-				require.NoError(t, err)
-				return r
-			}
-			separate := func() { // runs the statement that CheckTable prints
-				_, statement, _ := strings.Cut(check().String(), "run ")
-				statement, _, _ = strings.Cut(statement, ";")
-				exec(statement)
-			}
-			sideBySide := func() {
-				for range 20 {
-					require.NoError(t, db.Create(&After{Name: "new"}).Error)
-					require.NoError(t, old.Create(&Before{Name: "old"}).Error)
-				}
-			}
-			if d.name == "postgres" {
-				require.Zero(t, check().NumberFrom) // the sequence does not follow the largest key
-				sideBySide()
-				return
-			}
-			// As long as the column is too small, there is no such number.
-			exec("ALTER TABLE moving MODIFY id INT NOT NULL AUTO_INCREMENT")
-			require.Zero(t, check().NumberFrom)
-			exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
-			r := check()
-			parts, err := r.Layout.Decode(r.NumberFrom)
+		exec := func(statement string) { require.NoError(t, old.Exec(statement).Error) }
+		check := func() *gormplugin.TableReport {
+			r, err := gormplugin.CheckTable(t.Context(), old, &After{}, snowflake.Layout{}, gormplugin.Config{})
 			require.NoError(t, err)
-			require.WithinRange(t, parts.Time, time.Now().Add(23*time.Hour), time.Now().Add(25*time.Hour))
-			separate()
+			return r
+		}
+		separate := func() { // runs the statement that CheckTable prints
+			_, statement, _ := strings.Cut(check().String(), "run ")
+			statement, _, _ = strings.Cut(statement, ";")
+			exec(statement)
+		}
+		sideBySide := func() {
+			for range 20 {
+				require.NoError(t, db.Create(&After{Name: "new"}).Error)
+				require.NoError(t, old.Create(&Before{Name: "old"}).Error)
+			}
+		}
+		if dialect == "postgres" {
+			require.Zero(t, check().NumberFrom) // the sequence does not follow the largest key
 			sideBySide()
+			return
+		}
+		// As long as the column is too small, there is no such number.
+		exec("ALTER TABLE moving MODIFY id INT NOT NULL AUTO_INCREMENT")
+		require.Zero(t, check().NumberFrom)
+		exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
+		r := check()
+		parts, err := r.Layout.Decode(r.NumberFrom)
+		require.NoError(t, err)
+		require.WithinRange(t, parts.Time, time.Now().Add(23*time.Hour), time.Now().Add(25*time.Hour))
+		separate()
+		sideBySide()
 
-			// These keys are no reason to move the epoch: they pass by.
-			r = check()
-			require.NotZero(t, r.Ahead)
-			require.Zero(t, r.Epoch)
-			require.WithinRange(t, r.OrderedFrom, parts.Time, parts.Time.Add(time.Hour))
-			require.Contains(t, r.String(), "order: not yet, ")
-			require.NotContains(t, r.String(), "epoch of")
+		// These keys are no reason to move the epoch: they pass by.
+		r = check()
+		require.NotZero(t, r.Ahead)
+		require.Zero(t, r.Epoch)
+		require.WithinRange(t, r.OrderedFrom, parts.Time, parts.Time.Add(time.Hour))
+		require.Contains(t, r.String(), "order: not yet, ")
+		require.NotContains(t, r.String(), "epoch of")
 
-			// Back, when a day has passed since the last old instance.
-			exec("DELETE FROM moving WHERE name = 'old'")
-			exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL")
-			require.NoError(t, db.Create(&After{Name: "new"}).Error)
-			exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
-			separate()
-			sideBySide()
-		})
-	}
+		// Back, when a day has passed since the last old instance.
+		exec("DELETE FROM moving WHERE name = 'old'")
+		exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL")
+		require.NoError(t, db.Create(&After{Name: "new"}).Error)
+		exec("ALTER TABLE moving MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT")
+		separate()
+		sideBySide()
+	})
 }

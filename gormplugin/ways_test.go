@@ -1,6 +1,7 @@
 package gormplugin_test
 
 import (
+	"database/sql"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -18,33 +19,29 @@ import (
 //	go test -v -run TestWays ./gormplugin
 func TestWays(t *testing.T) {
 	t.Parallel()
-	for _, d := range dialects() {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			dialector, other := d.open(t)
-			source := &noting{Source: newGenerator(t)}
-			plugin := gormplugin.New(source, gormplugin.Config{Convert: convert})
-			db := open(t, dialector(), plugin)
-			require.NoError(t, db.SetupJoinTable(&Customer{}, "Tags", &CustomerTag{}))
-			require.NoError(t, db.AutoMigrate(models()...))
-			var tables []string
-			for _, m := range models() {
-				stmt := &gorm.Statement{DB: db}
-				require.NoError(t, stmt.Parse(m))
-				tables = append(tables, stmt.Table)
-			}
-			tables = append(tables, joinTables()...)
-			returning := slices.Contains(db.Callback().Create().Clauses, "RETURNING") // not on MySQL
-			seq := new(atomic.Int64)
-			for _, w := range ways() {
-				t.Run(w.name, func(t *testing.T) {
-					c := cell{t, db, other, dialector, returning, seq, source}
-					c.empty(tables)
-					w.write(c)
-				})
-			}
-		})
-	}
+	each(t, func(t *testing.T, _ string, dialector func() gorm.Dialector, other *sql.DB) {
+		source := &noting{Source: newGenerator(t)}
+		plugin := gormplugin.New(source, gormplugin.Config{Convert: convert})
+		db := open(t, dialector(), plugin)
+		require.NoError(t, db.SetupJoinTable(&Customer{}, "Tags", &CustomerTag{}))
+		require.NoError(t, db.AutoMigrate(models()...))
+		var tables []string
+		for _, m := range models() {
+			stmt := &gorm.Statement{DB: db}
+			require.NoError(t, stmt.Parse(m))
+			tables = append(tables, stmt.Table)
+		}
+		tables = append(tables, joinTables()...)
+		returning := slices.Contains(db.Callback().Create().Clauses, "RETURNING") // not on MySQL
+		seq := new(atomic.Int64)
+		for _, w := range ways() {
+			t.Run(w.name, func(t *testing.T) {
+				c := cell{t, db, other, dialector, returning, seq, source}
+				c.empty(tables)
+				w.write(c)
+			})
+		}
+	})
 }
 
 type way struct {
