@@ -11,21 +11,17 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/gormplugin"
-	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 const worker = 21
 
-// newPlugin returns the plugin with a real generator that holds a lease for an hour.
 func newPlugin(t *testing.T) *gormplugin.Plugin {
-	g, err := generator.New(snowflake.Layout{})
+	w, err := snowlease.Fixed(snowflake.Layout{}, worker)
 	require.NoError(t, err)
-	now := time.Now().UnixMilli()
-	_, err = g.Adopt(generator.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
-	require.NoError(t, err)
-	return gormplugin.New(g, gormplugin.Config{})
+	return gormplugin.New(w, gormplugin.Config{})
 }
 
 // newDatabase returns the DSN of an empty database, and a connection to it without GORM.

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
-	"gorm.io/plugin/dbresolver"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
@@ -65,28 +63,4 @@ func TestGaplessBesideSharding(t *testing.T) {
 			require.Equal(t, again, err != nil, "a duplicate key, whose number is taken back")
 		}
 	}
-}
-
-// dbresolver chooses the pool of each statement, and leaves that of a transaction alone.
-func TestGaplessBesideDBResolver(t *testing.T) {
-	t.Parallel()
-	dsn, _ := newDatabase(t)
-	replica, _ := newDatabase(t)
-	db, bills := open(t, dsn), newBills(t, dsn)
-	require.NoError(t, db.AutoMigrate(&Bill{}))
-	resolver := dbresolver.Register(dbresolver.Config{Replicas: []gorm.Dialector{sqlite.Open(replica)}})
-	require.NoError(t, db.Use(resolver))
-	t.Cleanup(func() {
-		_ = resolver.Call(func(pool gorm.ConnPool) error {
-			if closer, ok := pool.(interface{ Close() error }); ok {
-				return closer.Close()
-			}
-			return nil
-		})
-	})
-	require.NoError(t, db.Create(&Bill{ID: 1, from: bills}).Error)
-	require.Error(t, db.Create(&Bill{ID: 1, from: bills}).Error, "a duplicate key, whose number is taken back")
-	bill := Bill{ID: 2, from: bills}
-	require.NoError(t, db.Clauses(dbresolver.Write).Transaction(func(tx *gorm.DB) error { return tx.Create(&bill).Error }))
-	require.EqualValues(t, 2, bill.Number)
 }
