@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 	"go.yaml.in/yaml/v3"
@@ -84,15 +83,11 @@ func (s *scene) run(d time.Duration) {
 					for _, l := range m.GetLabel() {
 						labels += fmt.Sprintf(",%s=%q", l.GetName(), l.GetValue())
 					}
-					v := m.GetGauge().GetValue()
-					if f.GetType() == dto.MetricType_COUNTER {
-						v = m.GetCounter().GetValue()
-					}
 					name := f.GetName() + "{" + labels + "}"
 					for len(s.series[name]) < s.scrapes {
 						s.series[name] = append(s.series[name], "_")
 					}
-					s.series[name] = append(s.series[name], strconv.FormatFloat(v, 'f', -1, 64))
+					s.series[name] = append(s.series[name], strconv.FormatFloat(valueOf(f, m), 'f', -1, 64))
 				}
 			}
 		}

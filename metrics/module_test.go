@@ -1,13 +1,11 @@
 package metrics_test
 
 import (
+	"strings"
 	"testing"
-	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/redis/go-redis/v9"
-	"github.com/stretchr/testify/assert"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
@@ -30,6 +28,7 @@ func TestModule(t *testing.T) {
 		idworker.Named("audit", idworker.Config{Namespace: "audit"}), metrics.Named("audit"),
 		fx.Supply(idworker.Config{Namespace: "orders"}),
 		fx.Provide(func() lease.Center { return center }),
+		fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Segments)), fx.ResultTags(`group:"metrics-collectors"`))),
 	)
 	t.Run("nobody takes the group", func(t *testing.T) {
 		app := fxtest.New(t, options)
@@ -48,54 +47,14 @@ func TestModule(t *testing.T) {
 		defer app.RequireStop()
 		_, err := w.NextID()
 		require.NoError(t, err)
-		families, err := reg.Gather()
+		require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
+# HELP idworker_ids_total Ids issued by this process.
+# TYPE idworker_ids_total counter
+idworker_ids_total{idworker_center="memory",idworker_namespace="orders"} 1
+idworker_ids_total{idworker_center="memory",idworker_namespace="audit"} 0
+`), "idworker_ids_total"))
+		used, err := testutil.GatherAndCount(reg, "idworker_pool_used")
 		require.NoError(t, err)
-		ids, used := map[string]float64{}, 0
-		for _, f := range families {
-			if f.GetName() == "idworker_pool_used" {
-				used = len(f.GetMetric())
-			}
-			if f.GetName() != "idworker_ids_total" {
-				continue
-			}
-			for _, m := range f.GetMetric() {
-				ids[m.GetLabel()[1].GetValue()] = m.GetCounter().GetValue()
-			}
-		}
-		require.Equal(t, map[string]float64{"orders": 1, "audit": 0}, ids)
 		require.Equal(t, 2, used, "the pool of each")
 	})
-}
-
-// In mode redis-sequence all processes share a worker id, and there is no pool.
-func TestRedisSequence(t *testing.T) {
-	t.Parallel()
-	server := miniredis.RunT(t)
-	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
-	defer func() { _ = client.Close() }()
-	var w *idworker.IdWorker
-	app := fxtest.New(t, idworker.Module, fx.Populate(&w), fx.Provide(func() redis.UniversalClient { return client }),
-		fx.Supply(idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever, Skew: 100 * time.Millisecond}}))
-	app.RequireStart()
-	defer app.RequireStop()
-	_, err := w.NextID()
-	require.NoError(t, err)
-	got := gather(t, metrics.NewCollector(w))
-	require.EqualValues(t, 1, got["idworker_ids_total"])
-	require.EqualValues(t, 1, got["idworker_issuing"])
-	require.GreaterOrEqual(t, got["idworker_sequence_calls_total"], 1.0)
-	require.InDelta(t, got["idworker_sequence_reserved_total"]-1, got["idworker_sequence_at_hand"], 0)
-	require.NotContains(t, got, "idworker_worker_id")
-	require.NotContains(t, got, "idworker_pool_size")
-	require.NotContains(t, got, "idworker_ids_stop_in_seconds")
-	require.Zero(t, got["idworker_failing_seconds"])
-
-	server.SetError("LOADING")
-	require.EventuallyWithT(t, func(t *assert.CollectT) {
-		_, _ = w.NextID()
-		got := gather(t, metrics.NewCollector(w))
-		require.Zero(t, got["idworker_issuing"])
-		require.Positive(t, got["idworker_failing_seconds"])
-	}, 30*time.Second, 10*time.Millisecond)
-	server.SetError("")
 }
