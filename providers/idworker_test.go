@@ -23,62 +23,39 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// Package idworker uses the configured client and gives its worker id back before the
-// client is closed, in either order of the modules.
+// Package idworker uses the configured client and gives its worker id back before the client is
+// closed, in either order of the modules. With Redis alone, the nil *gorm.DB is no second client.
 func TestWithIDWorker(t *testing.T) {
 	t.Parallel()
-	config := providers.Config{DB: sqliteConfig(t)}
-	for _, modules := range []fx.Option{
-		fx.Options(providers.Module, idworker.Module),
-		fx.Options(idworker.Module, providers.Module),
-	} {
-		var w *idworker.IdWorker
-		app := fxtest.New(t, fx.Supply(config, idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Skew: time.Millisecond}}), modules, fx.Populate(&w))
-		app.RequireStart()
-		id, err := w.NextID()
-		require.NoError(t, err)
-		require.Positive(t, id)
-		app.RequireStop()
+	onSQLite, onRedis := providers.Config{DB: sqliteConfig(t)}, providers.Config{Redis: providers.RedisConfig{Addrs: []string{miniredis.RunT(t).Addr()}}}
+	db, err := sqldb.Open(t.Context(), onSQLite.DB, nil, providers.Drivers()...)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, sqldb.Close(db)) }()
+	inSQLite, err := gormdb.Center(db)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, inSQLite.Close()) }()
+	client, err := redis.Open(t.Context(), onRedis.Redis)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	inRedis, err := redisseq.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
+	require.NoError(t, err)
 
-		db, err := sqldb.Open(t.Context(), config.DB, nil, providers.Drivers()...)
-		require.NoError(t, err)
-		center, err := gormdb.Center(db)
-		require.NoError(t, err)
-		slots, err := center.Extras().Lister.Slots(t.Context(), "orders")
-		require.NoError(t, err)
-		for _, s := range slots {
-			require.Empty(t, s.Holder, "worker id %d was not given back", s.Worker)
+	worker := idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever, Skew: time.Millisecond}}
+	for config, center := range map[*providers.Config]lease.Center{&onSQLite: inSQLite, &onRedis: inRedis} {
+		for _, modules := range []fx.Option{fx.Options(providers.Module, idworker.Module), fx.Options(idworker.Module, providers.Module)} {
+			var w *idworker.IdWorker
+			app := fxtest.New(t, fx.Supply(*config, worker), modules, fx.Populate(&w))
+			app.RequireStart()
+			_, err := w.NextID()
+			require.NoError(t, err)
+			app.RequireStop()
+			slots, err := center.Extras().Lister.Slots(t.Context(), "orders")
+			require.NoError(t, err)
+			for _, s := range slots {
+				require.Empty(t, s.Holder, "worker id %d was not given back", s.Worker)
+			}
 		}
-		require.NoError(t, center.Close())
-		require.NoError(t, sqldb.Close(db))
 	}
-}
-
-// With Redis alone, the nil *gorm.DB does not count as a second client.
-func TestWithIDWorkerOnRedis(t *testing.T) {
-	t.Parallel()
-	config := providers.Config{Redis: providers.RedisConfig{Addrs: []string{miniredis.RunT(t).Addr()}}}
-	worker := idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}}
-	client, err := redis.Open(t.Context(), config.Redis)
-	require.NoError(t, err)
-	center, err := redisseq.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
-	require.NoError(t, err)
-	request, err := worker.Request()
-	require.NoError(t, err)
-	require.NoError(t, center.Extras().Init(t.Context(), request))
-
-	var w *idworker.IdWorker
-	app := fxtest.New(t, fx.Supply(config, worker), providers.Module, idworker.Module, fx.Populate(&w))
-	app.RequireStart()
-	_, err = w.NextID()
-	require.NoError(t, err)
-	app.RequireStop()
-	slots, err := center.Extras().Lister.Slots(t.Context(), "orders")
-	require.NoError(t, err)
-	for _, s := range slots {
-		require.Empty(t, s.Holder, "worker id %d was not given back", s.Worker)
-	}
-	require.NoError(t, client.Close())
 }
 
 // A forgotten Config is named by fx to those that require a client. To package idworker, which

@@ -51,26 +51,14 @@ func sqliteConfig(t *testing.T) providers.DBConfig {
 
 func TestModuleOpensWhatIsConfigured(t *testing.T) {
 	t.Parallel()
-	srv := miniredis.RunT(t)
-	for _, c := range []struct {
-		name      string
-		config    providers.Config
-		db, redis bool
-	}{
-		{"none", providers.Config{}, false, false},
-		{"db", providers.Config{DB: sqliteConfig(t)}, true, false},
-		{"redis", providers.Config{Redis: providers.RedisConfig{Addrs: []string{srv.Addr()}}}, false, true},
-		{"both", providers.Config{DB: sqliteConfig(t), Redis: providers.RedisConfig{Addrs: []string{srv.Addr()}}}, true, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			var got user
-			app := fxtest.New(t, fx.Supply(c.config), providers.Module, fx.Invoke(func(u user) { got = u }))
-			app.RequireStart()
-			require.Equal(t, c.db, got.DB != nil)
-			require.Equal(t, c.redis, got.Redis != nil)
-			app.RequireStop()
-		})
+	onSQLite, onRedis := sqliteConfig(t), providers.RedisConfig{Addrs: []string{miniredis.RunT(t).Addr()}}
+	for _, config := range []providers.Config{{}, {DB: onSQLite}, {Redis: onRedis}, {DB: onSQLite, Redis: onRedis}} {
+		var got user
+		app := fxtest.New(t, fx.Supply(config), providers.Module, fx.Invoke(func(u user) { got = u }))
+		app.RequireStart()
+		require.Equal(t, config.DB != providers.DBConfig{}, got.DB != nil)
+		require.Equal(t, !config.Redis.IsZero(), got.Redis != nil)
+		app.RequireStop()
 	}
 }
 
@@ -82,16 +70,6 @@ func TestModuleOpensNothingUnasked(t *testing.T) {
 	}
 	app := fxtest.New(t, fx.Supply(unreachable), providers.Module)
 	app.RequireStart().RequireStop()
-}
-
-// An empty Config is a fault to the module of one client.
-func TestModulesOfOneClientRequireTheirConfig(t *testing.T) {
-	t.Parallel()
-	app := fx.New(fx.NopLogger, fx.Supply(sqldb.Config{}), sqlite.Module, fx.Invoke(func(*gorm.DB) {}))
-	require.ErrorContains(t, app.Err(), "db.driver is empty")
-	require.ErrorContains(t, app.Err(), "db.dsn is empty")
-	app = fx.New(fx.NopLogger, fx.Supply(redis.Config{}), redis.Module, fx.Invoke(func(goredis.UniversalClient) {}))
-	require.ErrorContains(t, app.Err(), "redis.addrs is empty")
 }
 
 // Users of a client stop before it is closed, in any order of the modules.
@@ -121,34 +99,18 @@ func TestClosedAfterItsUsers(t *testing.T) {
 
 const password = "s3cr3t-word"
 
-// deaf returns an address that accepts connections and never answers.
-func deaf(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			t.Cleanup(func() { _ = c.Close() })
-		}
-	}()
-	t.Cleanup(func() { _ = l.Close(); <-done })
-	return l.Addr().String()
-}
-
 func TestNoAnswerAtStart(t *testing.T) {
 	t.Parallel()
-	silent := deaf(t)
-	const closed = "127.0.0.1:1"
-	db := func(driver, dsn string) providers.Config {
-		return providers.Config{DB: providers.DBConfig{Driver: driver, DSN: secret.String(dsn), ConnectTimeout: patience(dsn, silent)}}
+	const closed, short = "127.0.0.1:1", 100 * time.Millisecond
+	deaf, err := net.Listen("tcp", "127.0.0.1:0") // never answers
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = deaf.Close() })
+	silent := deaf.Addr().String()
+	db := func(connect time.Duration, driver, dsn string) providers.Config {
+		return providers.Config{DB: providers.DBConfig{Driver: driver, DSN: secret.String(dsn), ConnectTimeout: connect}}
 	}
 	cache := func(c providers.RedisConfig) providers.Config {
-		c.ConnectTimeout, c.Username, c.Password = 100*time.Millisecond, "app", password
+		c.ConnectTimeout, c.Username, c.Password = short, "app", password
 		return providers.Config{Redis: c}
 	}
 	for _, c := range []struct {
@@ -156,12 +118,12 @@ func TestNoAnswerAtStart(t *testing.T) {
 		config providers.Config
 		want   []string
 	}{
-		{"mysql refused", db("mysql", "app:"+password+"@tcp("+closed+")/orders"), []string{"mysql at " + closed + "/orders: cannot connect", "refused", "check that the server runs"}},
-		{"mysql deaf", db("mysql", "app:"+password+"@tcp("+silent+")/orders"), []string{"mysql at " + silent + "/orders: cannot connect"}},
-		{"postgres refused", db("postgres", "postgres://app:"+password+"@"+closed+"/orders?sslmode=disable"), []string{"postgres at " + closed + "/orders: cannot connect", "refused", "check that the server runs"}},
-		{"postgres deaf", db("postgres", "host=127.0.0.1 port="+silent[strings.LastIndex(silent, ":")+1:]+" user=app password="+password+" dbname=orders sslmode=disable"), []string{"postgres at " + silent + "/orders: cannot connect"}},
-		{"sqlite folder", db("sqlite", filepath.Join(t.TempDir(), "none", "app.db")), []string{"sqlite at ", "none/app.db: cannot connect", "check that the folder of the file exists"}},
-		{"sqlite parameter", db("sqlite", filepath.Join(t.TempDir(), "app.db?_txlock=sometimes")), []string{"app.db: cannot connect", "unknown _txlock", "the parameters in db.dsn"}},
+		{"mysql refused", db(0, "mysql", "app:"+password+"@tcp("+closed+")/orders"), []string{"mysql at " + closed + "/orders: cannot connect", "refused", "check that the server runs"}},
+		{"mysql deaf", db(short, "mysql", "app:"+password+"@tcp("+silent+")/orders"), []string{"mysql at " + silent + "/orders: cannot connect"}},
+		{"postgres refused", db(0, "postgres", "postgres://app:"+password+"@"+closed+"/orders?sslmode=disable"), []string{"postgres at " + closed + "/orders: cannot connect", "refused", "check that the server runs"}},
+		{"postgres deaf", db(short, "postgres", "host=127.0.0.1 port="+strings.TrimPrefix(silent, "127.0.0.1:")+" user=app password="+password+" dbname=orders sslmode=disable"), []string{"postgres at " + silent + "/orders: cannot connect"}},
+		{"sqlite folder", db(0, "sqlite", filepath.Join(t.TempDir(), "none", "app.db")), []string{"sqlite at ", "none/app.db: cannot connect", "check that the folder of the file exists"}},
+		{"sqlite parameter", db(0, "sqlite", filepath.Join(t.TempDir(), "app.db?_txlock=sometimes")), []string{"app.db: cannot connect", "unknown _txlock", "the parameters in db.dsn"}},
 		{"redis refused", cache(providers.RedisConfig{Addrs: []string{closed}}), []string{"redis at " + closed + ": cannot connect", "check that it runs"}},
 		{"redis deaf", cache(providers.RedisConfig{Addrs: []string{silent}}), []string{"redis at " + silent + ": cannot connect"}},
 		{"redis cluster", cache(providers.RedisConfig{Addrs: []string{closed, "127.0.0.1:2"}}), []string{"redis cluster at 127.0.0.1:1, 127.0.0.1:2: cannot connect"}},
@@ -183,14 +145,6 @@ func TestNoAnswerAtStart(t *testing.T) {
 	}
 }
 
-// patience is short for a server that never answers.
-func patience(dsn, silent string) time.Duration {
-	if strings.Contains(dsn, silent[strings.LastIndex(silent, ":")+1:]) {
-		return 100 * time.Millisecond
-	}
-	return 10 * time.Second
-}
-
 // Errors show no part of the password, however malformed the DSN is.
 func TestPasswordsStayOutOfErrors(t *testing.T) {
 	t.Parallel()
@@ -203,9 +157,9 @@ func TestPasswordsStayOutOfErrors(t *testing.T) {
 			"postgres://app:" + password + "@127.0.0.1:port/orders", "postgres://app:" + password + "#@127.0.0.1/orders", "postgres://app:" + password + "/%zz@127.0.0.1:1/orders",
 			"postgres://app:12/" + password + "@127.0.0.1:1/orders", "postgres://app:12#" + password + "@127.0.0.1:1/orders", "postgres://app:1@" + password + "/2@127.0.0.1:1/orders",
 			"host=127.0.0.1 password='" + password, "host=127.0.0.1 password=" + password + " sslmode=nonsense", "app:" + password + "@tcp(127.0.0.1:1)/orders",
-			"host=127.0.0.1 password=" + password + " sslmode=verify-full sslrootcert=/does/not/exist",
+			"host=127.0.0.1 password=" + password + " sslmode=verify-full sslrootcert=/does/not/exist", "host=127.0.0.1 password=" + password + `\`,
 		},
-		"sqlite": {"app.db?_auth_pass=" + password + "%zz"},
+		"sqlite": {"app.db?_auth_pass=" + password + "%zz", "app.db&_auth_pass=" + password, "file:app.db;key=" + password},
 	} {
 		for _, dsn := range dsns {
 			db, err := sqldb.Open(t.Context(), providers.DBConfig{Driver: driver, DSN: secret.String(dsn)}, nil, providers.Drivers()...)
@@ -263,31 +217,26 @@ func TestConfigValidate(t *testing.T) {
 	require.ErrorContains(t, sqldb.Config{Driver: "sqlite", DSN: "x", MaxOpen: 2, MaxIdle: 3}.Validate(), "db.max_idle 3 is not 0 to max_open (2)")
 }
 
-func TestDriverNotLinked(t *testing.T) {
-	t.Parallel()
-	_, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "oracle", DSN: "x"}, nil, providers.Drivers()...)
-	require.ErrorContains(t, err, `db.driver "oracle" is not linked into this program: set one of: mysql, postgres, sqlite`)
-}
-
-// The module of one driver works alone, and so does any set of drivers.
+// The module of one driver or client works alone, and requires its Config.
 func TestModulesOfOneDriver(t *testing.T) {
 	t.Parallel()
-	for name, module := range map[string]fx.Option{
-		"module": sqlite.Module,
-		"set":    fx.Provide(sqldb.New(mysql.Driver(), sqlite.Driver())),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var db *gorm.DB
-			app := fxtest.New(t, fx.Supply(sqliteConfig(t)), module, fx.Populate(&db))
-			app.RequireStart()
-			require.NoError(t, db.Exec("CREATE TABLE t (id INTEGER)").Error)
-			app.RequireStop()
-		})
+	var db *gorm.DB
+	app := fxtest.New(t, fx.Supply(sqliteConfig(t)), sqlite.Module, fx.Populate(&db))
+	app.RequireStart()
+	require.NoError(t, db.Exec("CREATE TABLE t (id INTEGER)").Error)
+	app.RequireStop()
+	for _, module := range []fx.Option{sqlite.Module, mysql.Module, postgres.Module} {
+		app := fx.New(fx.NopLogger, fx.Supply(sqldb.Config{}), module, fx.Invoke(func(*gorm.DB) {}))
+		require.ErrorContains(t, app.Err(), "db.driver is empty")
+		require.ErrorContains(t, app.Err(), "db.dsn is empty")
 	}
-	require.NoError(t, fx.ValidateApp(fx.NopLogger, fx.Supply(sqldb.Config{}), mysql.Module, fx.Invoke(func(*gorm.DB) {})))
-	require.NoError(t, fx.ValidateApp(fx.NopLogger, fx.Supply(sqldb.Config{}), postgres.Module, fx.Invoke(func(*gorm.DB) {})))
-	require.NoError(t, fx.ValidateApp(fx.NopLogger, fx.Supply(redis.Config{}), redis.Module, fx.Invoke(func(goredis.UniversalClient) {})))
+	empty := fx.New(fx.NopLogger, fx.Supply(redis.Config{}), redis.Module, fx.Invoke(func(goredis.UniversalClient) {}))
+	require.ErrorContains(t, empty.Err(), "redis.addrs is empty")
+	var client goredis.UniversalClient
+	app = fxtest.New(t, fx.Supply(redis.Config{Addrs: []string{testserver.Redis(t)}}), redis.Module, fx.Populate(&client))
+	app.RequireStart()
+	require.NoError(t, client.Set(t.Context(), t.Name(), "v", time.Minute).Err())
+	app.RequireStop()
 }
 
 type row struct {
@@ -329,13 +278,4 @@ func TestEngines(t *testing.T) {
 			app.RequireStop()
 		})
 	}
-}
-
-func TestRealRedis(t *testing.T) {
-	t.Parallel()
-	var client goredis.UniversalClient
-	app := fxtest.New(t, fx.Supply(redis.Config{Addrs: []string{testserver.Redis(t)}}), redis.Module, fx.Populate(&client))
-	app.RequireStart()
-	require.NoError(t, client.Set(t.Context(), t.Name(), "v", time.Minute).Err())
-	app.RequireStop()
 }

@@ -16,35 +16,31 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name    string
-		config  Config
-		cluster bool
-		kind    string
-	}{
-		{"single", Config{Addrs: []string{"h:1"}, TLS: true}, false, "redis"},
-		{"several", Config{Addrs: []string{"h:1", "i:1"}}, true, "redis cluster"},
-		{"cluster", Config{Addrs: []string{"h:1"}, Cluster: true}, true, "redis cluster"},
-		{"sentinel", Config{Addrs: []string{"h:1", "i:1"}, Master: "m"}, false, "redis sentinel"},
+	for kind, configs := range map[string][]Config{
+		"redis":          {{Addrs: []string{"h:1"}, TLS: true}, {Addrs: []string{"h:1"}}},
+		"redis cluster":  {{Addrs: []string{"h:1", "i:1"}}, {Addrs: []string{"h:1"}, Cluster: true}},
+		"redis sentinel": {{Addrs: []string{"h:1", "i:1"}, Master: "m"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			client, err := newClient(c.config)
+		for _, config := range configs {
+			client, err := newClient(config)
 			require.NoError(t, err)
-			defer func() { require.NoError(t, client.Close()) }()
-			require.Equal(t, c.kind, c.config.kind())
-			if c.cluster {
-				o := client.(*redis.ClusterClient).Options()
+			require.Equal(t, kind, config.kind())
+			switch client := client.(type) {
+			case *redis.ClusterClient:
+				o := client.Options()
+				require.Equal(t, "redis cluster", kind)
 				require.True(t, o.ContextTimeoutEnabled)
 				require.False(t, o.ReadOnly || o.RouteByLatency || o.RouteRandomly)
 				require.Equal(t, 2*time.Second, o.ReadTimeout)
-				return
+			case *redis.Client:
+				o := client.Options()
+				require.NotEqual(t, "redis cluster", kind)
+				require.True(t, o.ContextTimeoutEnabled)
+				require.Equal(t, []time.Duration{5 * time.Second, 2 * time.Second, 2 * time.Second}, []time.Duration{o.DialTimeout, o.ReadTimeout, o.WriteTimeout})
+				require.Equal(t, config.TLS, o.TLSConfig != nil)
 			}
-			o := client.(*redis.Client).Options()
-			require.True(t, o.ContextTimeoutEnabled)
-			require.Equal(t, []time.Duration{5 * time.Second, 2 * time.Second, 2 * time.Second}, []time.Duration{o.DialTimeout, o.ReadTimeout, o.WriteTimeout})
-			require.Equal(t, c.config.TLS, o.TLSConfig != nil)
-		})
+			require.NoError(t, client.Close())
+		}
 	}
 }
 
