@@ -101,7 +101,11 @@ func noted(t *testing.T, dom, attribute string, notes any) {
 // In a real browser, the script runs under the page's policy and keeps the page up to date.
 // People pause it, and what they open stays open.
 func TestBrowser(t *testing.T) {
-	_, worker := crowd(t)
+	c := center(t)
+	worker := open(t, c, "orders@orders-7d9f8c6b5-x2kqz:1")
+	for range 12 {
+		open(t, c, "orders-batch@batch-node-7.eu-west-1.internal:4211")
+	}
 	handler := console.New(worker)
 	require.Eventually(t, func() bool { // the time line has something to show
 		return strings.Count(get(t, handler, "/").Body.String(), `class="renewal"`) > 3

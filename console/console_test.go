@@ -54,7 +54,7 @@ func TestRebinding(t *testing.T) {
 			"": 200, "localhost": 200, "localhost:8080": 200, "LOCALHOST.": 200, "orders.localhost": 200, "127.0.0.1": 200, "[::1]:8080": 200, "10.0.0.7:8080": 200,
 			"evil.example": 421, "evil.example:8080": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421, "notlocalhost": 421,
 		} {
-			for _, path := range []string{"/", "/api/status", "/api/slots", "/parts/live"} {
+			for _, path := range []string{"/", "/api/status", "/api/segments", "/parts/live"} {
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+path, http.NoBody)
 				require.NoError(t, err)
 				req.Host = host
@@ -62,10 +62,6 @@ func TestRebinding(t *testing.T) {
 				require.NoError(t, err)
 				body, err := io.ReadAll(resp.Body)
 				require.NoError(t, errors.Join(err, resp.Body.Close()))
-				if path == "/api/slots" && code == 200 {
-					require.Equal(t, http.StatusNotImplemented, resp.StatusCode, "a fixed worker has none")
-					continue
-				}
 				require.Equal(t, code, resp.StatusCode, "%s %s", host, path)
 				require.Equal(t, code == 421, strings.Contains(string(body), "use localhost"))
 			}
@@ -77,41 +73,6 @@ func TestRebinding(t *testing.T) {
 	rec := httptest.NewRecorder()
 	console.New(fixed(t, snowflake.Layout{})).ServeHTTP(rec, req)
 	require.Equal(t, http.StatusOK, rec.Code)
-}
-
-func TestSlotsJSON(t *testing.T) {
-	t.Parallel()
-	_, w := crowd(t)
-	rec := get(t, console.New(w), "/api/slots")
-	require.Equal(t, http.StatusOK, rec.Code, rec.Body)
-	var got struct {
-		Namespace, Center string
-		Size              int
-		Now               time.Time
-		Counts            map[string]int
-		Slots             []struct {
-			Worker        int64
-			State, Holder string
-			Since, Until  time.Time
-		}
-	}
-	decode(t, rec, &got)
-	require.Equal(t, "orders in memory", got.Namespace+" in "+got.Center)
-	require.Equal(t, map[string]int{"this process": 1, "lent": 11, "ahead": 1, "free, not given back": 1, "free": 18}, got.Counts)
-	require.Equal(t, 32, got.Size)
-	require.Len(t, got.Slots, 32)
-	own := got.Slots[w.Status().Worker]
-	require.Equal(t, "this process", own.State)
-	require.True(t, !own.Since.After(got.Now) && own.Until.After(got.Now))
-	for _, s := range got.Slots {
-		if s.State == "ahead" {
-			require.True(t, s.Until.After(got.Now), "until when")
-			require.Empty(t, s.Holder)
-		}
-	}
-	require.Contains(t, get(t, console.New(unlisted{w}), "/").Body.String(), "not listed here", "the page says that there is no lister")
-	require.Equal(t, http.StatusOK, get(t, console.New(w), "/api/slots").Code, "by the worker itself")
-	require.Equal(t, http.StatusNotImplemented, get(t, console.New(unlisted{w}), "/api/slots").Code)
 }
 
 // Many readers cause few queries, and the page shows the error of a center that is away.
@@ -238,14 +199,7 @@ func TestPrefixes(t *testing.T) {
 			require.NoError(t, err)
 			require.False(t, ref.IsAbs() || ref.Host != "" || strings.HasPrefix(ref.Path, "/"), "%s: %s is not relative", entry, link[1])
 			_, status, body := fetch(base.ResolveReference(ref).String())
-			if ref.Host == "github.com" { // the documentation
-				continue
-			}
-			if ref.Path == "api/slots" {
-				require.Equal(t, http.StatusNotImplemented, status)
-				continue
-			}
-			require.Equal(t, http.StatusOK, status, "%s: %s: %s", entry, link[1], body)
+			require.Equal(t, map[bool]int{false: http.StatusOK, true: http.StatusNotImplemented}[ref.Path == "api/slots"], status, "%s: %s: %s", entry, link[1], body)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package console_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -43,33 +42,6 @@ func open(t testing.TB, c lease.Center, holder string) *snowlease.Worker {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Stop(context.Background())) })
 	return w
-}
-
-// crowd returns a center with slots of every state, and a worker that holds one of them.
-func crowd(t testing.TB) (*memcenter.Center, *snowlease.Worker) {
-	t.Helper()
-	c := center(t)
-	acquire := func(ttl time.Duration, holder string) lease.Grant {
-		req := request(holder)
-		req.TTL = ttl
-		req.Skew = lease.DefaultSkew
-		g, err := c.Acquire(t.Context(), req)
-		require.NoError(t, err)
-		return g
-	}
-	lapses := acquire(5*time.Second, "orders@orders-55d-crashed:1")
-	c.Advance(6 * time.Second)
-	for n := range 4 {
-		acquire(30*time.Second, fmt.Sprintf("orders@orders-7d9f8c6b5-%05d:1", 20483*n))
-	}
-	w := open(t, c, "orders@orders-7d9f8c6b5-x2kqz:1")
-	for n := range 7 {
-		acquire(30*time.Second, fmt.Sprintf("orders-batch@batch-node-%d.eu-west-1.internal:%d", n, 4211+n))
-	}
-	back := acquire(30*time.Second, "orders@orders-7d9f8c6b5-gone:1")
-	require.NoError(t, c.Release(t.Context(), back, back.Ceiling))
-	require.NotEqual(t, lapses.Worker, back.Worker)
-	return c, w
 }
 
 func get(t testing.TB, h http.Handler, target string) *httptest.ResponseRecorder {

@@ -1,11 +1,7 @@
 package console_test
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,31 +9,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/fx"
-	"go.uber.org/fx/fxtest"
 
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
-
-// numbers is a store of numbers that looks like a database to people, and may be away.
-type numbers struct {
-	numberstore.Memory
-	away atomic.Bool
-}
-
-func (n *numbers) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
-	if n.away.Load() {
-		return numberstore.Range{}, errAway
-	}
-	return n.Memory.Reserve(ctx, r)
-}
-
-func (n *numbers) String() string { return "mysql db:3306/shop" }
 
 // sequence is a segment of api/segments.
 type sequence struct {
@@ -47,87 +25,58 @@ type sequence struct {
 	Lasts   time.Duration `json:"lasts_ns"`
 }
 
-func sequences(t testing.TB, h http.Handler) (all []sequence) {
-	t.Helper()
-	require.NoError(t, json.Unmarshal(get(t, h, "/api/segments").Body.Bytes(), &all))
-	return all
-}
+// source are segments whose status changes.
+type source func() []segment.Status
 
-// An application of fx shows its segments. The page says how many numbers are left, how long
-// they last and when refills began to fail, then since when there are none.
+func (s source) Status() []segment.Status { return s() }
+
+// The page says how many numbers are left, how long they last and when refills began to fail,
+// or since when there are none.
 func TestSegments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)))
-		store := &numbers{}
-		var s *idworker.Segments
-		cfg := idworker.Config{Segments: []segment.Config{
-			{Name: "invoices", Order: segment.OrderStrict},
-			{Name: "members", Start: 48_001, Step: 600, MinStep: 600, MaxStep: 600},
-		}}
-		app := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Provide(func() segment.Store { return store }), fx.Populate(&s))
-		h := console.NewWithSegments(s, fixed(t, snowflake.Layout{}))
-		require.Empty(t, sequences(t, h), "none has started")
-		require.NotContains(t, get(t, h, "/").Body.String(), "Small numbers")
-		require.NoError(t, app.Start(context.Background()))
-		defer func() { require.NoError(t, app.Stop(context.Background())) }()
-		members, err := s.Of("members")
-		require.NoError(t, err)
-		invoices, err := s.Of("invoices")
-		require.NoError(t, err)
-		use := func(d time.Duration) { // 20 members a second
-			for range d / time.Second {
-				time.Sleep(time.Second)
-				for range 20 {
-					_, _ = members.NextID()
-				}
+		var issued atomic.Int64
+		var failing time.Time
+		h := console.NewWithSegments(source(func() []segment.Status {
+			invoices := segment.Status{Name: "invoices", State: segment.StateReady, Order: segment.OrderStrict, Store: "mysql db:3306/shop", FailingSince: failing}
+			members := segment.Status{Name: "members", State: segment.StateReady, Order: segment.OrderProcess, Store: "mysql db:3306/shop", Issued: issued.Load(), Remaining: 1200, Next: 48_001, Last: 49_200, FailingSince: failing}
+			if !failing.IsZero() {
+				members.Err, members.Error, invoices.State, invoices.Err = errAway, errAway.Error(), segment.StateWaiting, errAway
 			}
-			synctest.Wait()
+			return []segment.Status{invoices, members}
+		}), fixed(t, snowflake.Layout{}))
+		for range 300 { // 20 members a second
+			time.Sleep(time.Second)
+			issued.Add(20)
 		}
-		says := func(i int, level, text string) sequence {
+		synctest.Wait()
+		says := func(i int, level, text string) (q sequence) {
 			t.Helper()
-			q := sequences(t, h)[i]
-			require.Equal(t, []string{level, text}, []string{q.Outlook.Level, q.Outlook.Text})
-			page := strings.ReplaceAll(get(t, h, "/").Body.String(), "\u00a0", " ")
-			require.Contains(t, page, "</span> "+text)
-			require.Contains(t, strings.ReplaceAll(get(t, h, "/parts/live").Body.String(), "\u00a0", " "), "</span> "+text)
-			return q
+			var all []sequence
+			decode(t, get(t, h, "/api/segments"), &all)
+			require.Equal(t, []string{level, text}, []string{all[i].Outlook.Level, all[i].Outlook.Text})
+			for _, page := range []string{"/", "/parts/live"} {
+				require.Contains(t, strings.ReplaceAll(get(t, h, page).Body.String(), "\u00a0", " "), "</span> "+text)
+			}
+			return all[i]
 		}
-
-		use(5 * time.Minute)
-		says(0, "green", "issues numbers")
-		q := says(1, "green", "issues numbers")
-		require.Equal(t, []string{"invoices", "members"}, []string{sequences(t, h)[0].Name, q.Name})
-		require.InDelta(t, 20, q.Rate, 2)
+		require.Equal(t, "invoices", says(0, "green", "issues numbers").Name)
+		require.InDelta(t, 20, says(1, "green", "issues numbers").Rate, 2)
 		require.Contains(t, get(t, h, "/").Body.String(), "<title>OK: local · idworker</title>")
 
-		store.away.Store(true)
-		use(20 * time.Second)
-		_, err = invoices.NextID()
-		require.ErrorIs(t, err, errAway)
-		st := members.Status()
-		since := st.FailingSince.UTC().Format(time.TimeOnly)
-		q = says(1, "amber", fmt.Sprintf("numbers stop after %d more: refills have failed since %s UTC", st.Remaining, since))
+		failing = time.Now()
+		says(0, "red", "no numbers: calls of the store have failed since 23:05:00 UTC")
+		q := says(1, "amber", "numbers stop after 1,200 more: refills have failed since 23:05:00 UTC")
 		require.Equal(t, "Bring mysql db:3306/shop back, or the way to it. Numbers go on by themselves, without a restart.", q.Outlook.Do)
-		require.Equal(t, since, q.Outlook.Since.Format(time.TimeOnly))
-		require.InDelta(t, float64(st.Remaining)/20, q.Lasts.Seconds(), 3)
+		require.True(t, failing.Equal(q.Outlook.Since))
+		require.InDelta(t, 60, q.Lasts.Seconds(), 6)
 		require.WithinDuration(t, time.Now().Add(q.Lasts), q.Outlook.Until, time.Millisecond)
-		says(0, "red", "no numbers: calls of the store have failed since 23:05:20 UTC")
 		page := get(t, h, "/").Body.String()
-		require.Contains(t, page, "<title>No numbers in segment invoices: local · idworker</title>")
-		require.Contains(t, page, `href="icon.svg?level=red"`)
-		require.Contains(t, strings.ReplaceAll(page, ",", ""), fmt.Sprintf(">%d to %d<", st.Next, st.Last))
-		require.Contains(t, page, "Last error:</strong> "+errAway.Error())
-
-		use(time.Minute)
-		says(0, "amber", "the next call asks the store again: calls of the store have failed since 23:05:20 UTC")
-		says(1, "red", "no numbers: refills have failed since "+since+" UTC")
-
-		store.away.Store(false)
-		use(10 * time.Second)
-		_, err = invoices.NextID()
-		require.NoError(t, err)
-		says(0, "green", "issues numbers")
-		says(1, "green", "issues numbers")
+		for _, want := range []string{
+			"<title>No numbers in segment invoices: local · idworker</title>", `href="icon.svg?level=red"`, ">48,001 to 49,200<", "Last error:</strong> " + errAway.Error(),
+		} {
+			require.Contains(t, page, want)
+		}
 	})
 }
 

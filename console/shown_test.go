@@ -2,10 +2,8 @@ package console_test
 
 import (
 	"context"
-	"encoding/json"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,60 +112,5 @@ func TestPageWithoutALease(t *testing.T) {
 		require.Contains(t, page, want)
 		require.NotContains(t, page, `<svg class="line"`)
 		require.NotRegexp(t, `(?i)(<link[^>]*href|src)="?(https?:)?//|@import|style="|<script>| on[a-z]+="`, page, "it loads nothing from other sites")
-	}
-}
-
-// unlisted hides the method Slots of a worker.
-type unlisted struct{ snowlease.Monitored }
-
-// listed is a worker whose slots come from elsewhere.
-type listed struct {
-	shown
-	lease.Lister
-}
-
-// listing lists n slots; the first of them are lent.
-type listing struct{ n, lent int }
-
-func (l listing) Slots(context.Context, string) ([]lease.Slot, error) {
-	slots := make([]lease.Slot, l.n)
-	for i := range slots {
-		slots[i] = lease.Slot{Worker: int64(i), Now: 1000}
-		if i < l.lent {
-			slots[i].Token, slots[i].Holder, slots[i].Expires, slots[i].Mark = 1, "app@host:1", 2000, 2000
-		}
-	}
-	return slots, nil
-}
-
-// The table of a large pool has at most 256 rows. Its JSON omits free slots, and all but the
-// first 1,024 others.
-func TestLargePools(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		listing
-		rows              int
-		text              string
-		slots, left, free int
-	}{
-		{listing{0, 0}, 0, "Nothing is on record", 0, 0, 0},
-		{listing{128, 100}, 100, "100 of 128", 128, 0, 28},
-		{listing{1024, 300}, 256, "And 44 more", 1024, 0, 724},
-		{listing{1025, 3}, 3, "3 of 1025", 3, 0, 1022},
-		{listing{30_000, 2_000}, 256, "And 1744 more", 1024, 976, 28_000},
-	} {
-		h := console.New(listed{still(snowlease.Status{Worker: -1}), tt.listing})
-		page := get(t, h, "/parts/slots").Body.String()
-		require.Equal(t, tt.rows, strings.Count(page, "<th scope=\"row\""), tt)
-		require.Contains(t, page, tt.text)
-		rec := get(t, h, "/api/slots")
-		var got struct {
-			Size, Left int
-			Counts     map[string]int
-			Slots      []struct{ Worker int }
-		}
-		require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &got))
-		require.Equal(t, []int{tt.slots, tt.n, tt.left, tt.lent, tt.free}, []int{len(got.Slots), got.Size, got.Left, got.Counts["lent"], got.Counts["free"]})
-		require.Less(t, rec.Body.Len(), 1<<19)
 	}
 }

@@ -29,7 +29,7 @@ func namespaced(namespace string, expired bool) shown {
 // number or its namespace.
 func TestSeveralWorkers(t *testing.T) {
 	t.Parallel()
-	h := console.New(namespaced("orders", false), listed{namespaced("billing", true), listing{8, 3}}, fixed(t, snowflake.JSSafe()))
+	h := console.New(namespaced("orders", false), listed{namespaced("billing", true), pool(8, 3)}, fixed(t, snowflake.JSSafe()))
 
 	var all []struct {
 		N                int
@@ -77,6 +77,7 @@ func TestOneWorker(t *testing.T) {
 	h := console.New(namespaced("orders", false))
 	page := get(t, h, "/").Body.String()
 	require.NotRegexp(t, `<nav|worker=`, page)
+	require.Contains(t, page, "worker ids are not listed here")
 	require.Equal(t, http.StatusOK, get(t, h, "/?worker=orders").Code)
 	require.Equal(t, http.StatusNotFound, get(t, h, "/?worker=billing").Code)
 }
