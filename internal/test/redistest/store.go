@@ -1,5 +1,5 @@
-// Package redistest provides Redis servers for tests: a store per test, pairs that fail
-// over, and records written by others.
+// Package redistest provides Redis servers for tests: a store per test, and pairs that fail
+// over.
 package redistest
 
 import (
