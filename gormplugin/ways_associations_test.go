@@ -1,6 +1,8 @@
 package gormplugin_test
 
 import (
+	"slices"
+
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 )
@@ -19,7 +21,7 @@ func associations() []way {
 			c.holds("profiles", "customer_id", a.ID, b.ID)
 			c.stored(nil, append(a.Orders, b.Orders...))
 			c.holds("orders", "customer_id", a.ID, a.ID, b.ID)
-			items := append(a.Orders[0].Items, b.Orders[0].Items...)
+			items := slices.Concat(a.Orders[0].Items, b.Orders[0].Items)
 			c.stored(nil, items)
 			c.holds("items", "order_id", a.Orders[0].ID, a.Orders[0].ID, b.Orders[0].ID)
 			products := ids(items, func(i *Item) int64 { return i.Product.ID })

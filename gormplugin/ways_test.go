@@ -54,11 +54,9 @@ func creates(name string, rows any, given ...any) way {
 	return way{name, func(c cell) { c.stored(c.db.Create(rows).Error, rows, given...) }}
 }
 
-func plainID(p Plain) int64         { return p.ID }
-func plainPointerID(p *Plain) int64 { return p.ID }
-func autoID(a Auto) uint            { return a.ID }
-func basedID(b Based) int64         { return b.ID }
-func mapID(m map[string]any) any    { return m["id"] }
+func plainID(p Plain) int64      { return p.ID }
+func autoID(a Auto) uint         { return a.ID }
+func mapID(m map[string]any) any { return m["id"] }
 
 func ways() []way {
 	return slices.Concat(shapes(), finishers(), mapWays(), kinds(), publicIDs(), sessions(), columns(), associations(), upserts(), found(), failures(), limits())

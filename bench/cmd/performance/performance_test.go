@@ -175,9 +175,17 @@ func TestGoals(t *testing.T) {
 		measured string
 		met      bool
 	}{
-		{rush, Results{}, "not measured", false}, {pool, Results{}, "not measured", false}, {wide, Results{}, "not measured", false},
-		{rush, steady(0), "0", true}, {rush, steady(1), "1", true}, {rush, steady(1.01), "1.01", false}, {rush, steady(900), "900", false},
-		{pool, renewal(1.39, 2), "1.39", false}, {trips, renewal(1.39, 2), "2", false}, {pool, renewal(1.04, 1), "1.04", true}, {trips, renewal(1.04, 1), "1", true},
+		{rush, Results{}, "not measured", false},
+		{pool, Results{}, "not measured", false},
+		{wide, Results{}, "not measured", false},
+		{rush, steady(0), "0", true},
+		{rush, steady(1), "1", true},
+		{rush, steady(1.01), "1.01", false},
+		{rush, steady(900), "900", false},
+		{pool, renewal(1.39, 2), "1.39", false},
+		{trips, renewal(1.39, 2), "2", false},
+		{pool, renewal(1.04, 1), "1.04", true},
+		{trips, renewal(1.04, 1), "1", true},
 		{wide, Results{Pairs: map[string]float64{pacedKey(peers.Twitter, peers.BwmarrinDefault): 1.0004}}, "1", true},
 	} {
 		for _, m := range []string{peers.Generator, peers.BwmarrinDefault, peers.TimerOnly} {
