@@ -92,7 +92,7 @@ func follow(dir string, foreign func(fs.FileInfo) error) (string, error) {
 			return "", err
 		}
 		link := info.Mode()&fs.ModeSymlink != 0
-		writable := !link && info.Mode().Perm()&0o022 != 0
+		writable := !link && othersWrite(info)
 		last := !link && len(rest) == 0 // prepare checks the rest of it
 		if shared || !last {
 			err = foreign(info)
@@ -117,6 +117,13 @@ func follow(dir string, foreign func(fs.FileInfo) error) (string, error) {
 		rest = append(split(to), rest...)
 	}
 	return at, nil
+}
+
+// othersWrite reports whether others can write to a directory. The group of the same number as the
+// user of this process is that user's own, as by useradd: such systems let groups write by default.
+func othersWrite(info fs.FileInfo) bool {
+	own := int(info.Sys().(*syscall.Stat_t).Gid) == os.Geteuid()
+	return info.Mode().Perm()&0o002 != 0 || info.Mode().Perm()&0o020 != 0 && !own
 }
 
 // made describes a directory or link, and makes a directory if there is nothing.
