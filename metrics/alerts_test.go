@@ -145,10 +145,8 @@ type rule struct {
 
 func rules(t *testing.T) (all []rule) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dashboards, "alerts.yml"))
-	require.NoError(t, err)
 	var file struct{ Groups []struct{ Rules []rule } }
-	require.NoError(t, yaml.Unmarshal(text, &file))
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, "alerts.yml")), &file))
 	for _, g := range file.Groups {
 		all = append(all, g.Rules...)
 	}
@@ -183,9 +181,7 @@ func play(t *testing.T, interval time.Duration, phase int, play func(*scene)) *s
 // interval that alerts.yml allows. No alert fires when all is well.
 func TestAlertsFireByTheModule(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(dashboards, "alerts.yml"))
-	require.NoError(t, err)
-	named := regexp.MustCompile(`at least this often:\n# (\d+) s for IdWorkerIDsWillStop, (\d+) s for IdWorkerQuarantine, (\d+) s for the others`).FindStringSubmatch(string(text))
+	named := regexp.MustCompile(`at least this often:\n# (\d+) s for IdWorkerIDsWillStop, (\d+) s for IdWorkerQuarantine, (\d+) s for the others`).FindStringSubmatch(read(t, "alerts.yml"))
 	require.NotNil(t, named)
 	interval := func(i int) time.Duration {
 		n, err := strconv.Atoi(named[i])

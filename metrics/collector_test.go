@@ -110,7 +110,8 @@ func TestValues(t *testing.T) {
 			},
 			{
 				snowlease.Status{State: snowlease.StateExpired, Worker: 7, Now: now, Ceiling: now.Add(-time.Minute), FailingSince: now.Add(-90 * time.Second)},
-				map[string]float64{"idworker_state/expired": 1, "idworker_worker_id": 7, "idworker_ids_stop_in_seconds": -60, "idworker_failing_seconds": 90}, "",
+				map[string]float64{"idworker_state/expired": 1, "idworker_worker_id": 7, "idworker_ids_stop_in_seconds": -60, "idworker_failing_seconds": 90},
+				"",
 			},
 			{snowlease.Status{State: snowlease.StateStopped, Worker: 7, Now: now, Ceiling: now}, map[string]float64{"idworker_state/stopped": 1, "idworker_worker_id": 7}, ""},
 			{snowlease.Status{State: snowlease.StateQuarantined, Worker: -1}, map[string]float64{"idworker_state/quarantined": 1}, ""},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,47 +45,36 @@ func described(t *testing.T) (names, labels map[string]bool) {
 	return names, labels
 }
 
+// promtool accepts the rules and their tests. Each alert fires in a test and stays quiet in
+// another, and leads to the section of operations.md that has its name.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	promtool(t, nil, "check", "rules", "--lint-fatal", filepath.Join(dashboards, "alerts.yml"))
 	promtool(t, nil, "test", "rules", filepath.Join(dashboards, "alerts_test.yml"))
 	known, labels := described(t)
-	for _, file := range []string{"alerts.yml", "alerts_test.yml"} {
-		text, err := os.ReadFile(filepath.Join(dashboards, file))
-		require.NoError(t, err)
-		for _, name := range metricName.FindAllString(string(text), -1) {
-			require.True(t, known[name] || labels[name], "%s uses %s, which is no metric or label", file, name)
-		}
+	tests := read(t, "alerts_test.yml")
+	for _, name := range metricName.FindAllString(read(t, "alerts.yml")+tests, -1) {
+		require.True(t, known[name] || labels[name], "%s is no metric or label", name)
 	}
-	text, err := os.ReadFile(filepath.Join(dashboards, "alerts.yml"))
-	require.NoError(t, err)
-	tests, err := os.ReadFile(filepath.Join(dashboards, "alerts_test.yml"))
-	require.NoError(t, err)
-	for _, alert := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(string(text), -1) {
-		require.Regexp(t, `alertname: `+alert[1]+`\n +exp_alerts:\n`, string(tests), "no test lets it fire")
-		require.Regexp(t, `alertname: `+alert[1]+`, exp_alerts: \[\]`, string(tests), "no test keeps it quiet")
+	all, sections := map[string]bool{}, map[string]bool{}
+	for _, r := range rules(t) {
+		all[r.Alert] = true
+		require.Regexp(t, `alertname: `+r.Alert+`\n +exp_alerts:\n`, tests, "no test lets it fire")
+		require.Regexp(t, `alertname: `+r.Alert+`, exp_alerts: \[\]`, tests, "no test keeps it quiet")
+		require.Equal(t, "https://github.com/snowlease/snowlease/blob/main/docs/operations.md#"+strings.ToLower(r.Alert), r.Annotations["runbook_url"])
 	}
+	for _, m := range regexp.MustCompile(`(?m)^#+ (IdWorker\w+)$`).FindAllStringSubmatch(read(t, "../../docs/operations.md"), -1) {
+		sections[m[1]] = true
+	}
+	require.Equal(t, all, sections)
 }
 
-// section is the address of the sections of the guide for those on call.
-const section = "https://github.com/snowlease/snowlease/blob/main/docs/operations.md#"
-
-// Each alert leads to the section of operations.md that has its name, and each such section
-// has an alert.
-func TestRunbook(t *testing.T) {
-	t.Parallel()
-	want := map[string]bool{}
-	for _, r := range rules(t) {
-		require.Equal(t, section+strings.ToLower(r.Alert), r.Annotations["runbook_url"], r.Alert)
-		want[r.Alert] = true
-	}
-	text, err := os.ReadFile("../docs/operations.md")
+// read returns the text of a file beside the dashboards.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dashboards, name))
 	require.NoError(t, err)
-	got := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^#+ (IdWorker\w+)$`).FindAllStringSubmatch(string(text), -1) {
-		got[m[1]] = true
-	}
-	require.Equal(t, want, got)
+	return string(text)
 }
 
 type panel struct {
@@ -99,10 +89,9 @@ type panel struct {
 // and its text.
 func panels(t *testing.T) ([]panel, string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dashboards, "idworker.json"))
-	require.NoError(t, err)
+	text := read(t, "idworker.json")
 	var board struct{ Panels []panel }
-	require.NoError(t, json.Unmarshal(text, &board))
+	require.NoError(t, json.Unmarshal([]byte(text), &board))
 	for _, p := range board.Panels {
 		require.NotEmpty(t, p.Targets, p.Title)
 		for i := range p.Targets {
@@ -111,7 +100,7 @@ func panels(t *testing.T) ([]panel, string) {
 			require.NotContains(t, *expr, "$", "an unknown variable")
 		}
 	}
-	return board.Panels, string(text)
+	return board.Panels, text
 }
 
 // The panels of the dashboard do not overlap, together they show every metric, and their
@@ -127,9 +116,8 @@ func TestDashboard(t *testing.T) {
 	for _, r := range rules(t) {
 		sections[r.Annotations["runbook_url"]] = true
 	}
-	linked := map[string]bool{}
+	linked, shown := map[string]bool{}, map[string]bool{}
 	taken, ids := map[[2]int]string{}, map[int]bool{}
-	shown := map[string]bool{}
 	for _, p := range all {
 		require.False(t, ids[p.ID], "two panels have the id %d", p.ID)
 		ids[p.ID] = true
@@ -142,15 +130,14 @@ func TestDashboard(t *testing.T) {
 		}
 		for _, target := range p.Targets {
 			for _, name := range metricName.FindAllString(target.Expr, -1) {
-				if known[name] {
-					shown[name] = true
-				}
+				shown[name] = shown[name] || known[name]
 			}
 		}
 		for _, l := range p.Links {
 			linked[l.URL] = true
 		}
 	}
+	maps.DeleteFunc(shown, func(_ string, isMetric bool) bool { return !isMetric })
 	require.Equal(t, known, shown)
 	require.Equal(t, sections, linked)
 }
