@@ -183,15 +183,15 @@ func TestCenterDownAtStart(t *testing.T) {
 	t.Parallel()
 	away, err := dbseq.Open("mysql", "orders:secret@tcp(127.0.0.1:1)/shop")
 	require.NoError(t, err)
-	defer away.Close()
+	t.Cleanup(func() { _ = away.Close() })
 	gone, err := gorm.Open(mysql.New(mysql.Config{DSN: "orders:secret@tcp(127.0.0.1:1)/shop", SkipInitializeWithVersion: true}), &gorm.Config{DisableAutomaticPing: true})
 	require.NoError(t, err)
 	pool, err := gone.DB()
 	require.NoError(t, err)
-	defer pool.Close()
+	t.Cleanup(func() { _ = pool.Close() })
 	redis, worker := universal(closedRedis(t)), fx.Invoke(func(*idworker.IdWorker) {})
 	numbers := idworker.Config{Mode: idworker.ModeLocal, SegmentStore: idworker.SegmentStoreRedis, Segments: []segment.Config{{Name: "orders"}}}
-	const check = "check that the server runs, and that this host reaches it at this address; a start waits for it for up to wait (300ms)"
+	const check = "check that the server runs, and that this host reaches it at this address; a start waits for it for up to wait (2s)"
 	for name, c := range map[string]struct {
 		cfg  idworker.Config
 		opts fx.Option
@@ -203,15 +203,18 @@ func TestCenterDownAtStart(t *testing.T) {
 		"a *gorm.DB":     {idworker.Config{}, fx.Options(fx.Supply(gone), worker), []string{"acquire a worker id on mysql", check}},
 		"segments":       {numbers, fx.Options(redis, fx.Invoke(func(*idworker.Segments) {})), []string{"redis 127.0.0.1:1"}},
 	} {
-		c.cfg.Namespace, c.cfg.Wait = "orders", 300*time.Millisecond
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		err := fx.New(fx.NopLogger, idworker.Module, fx.Supply(c.cfg), c.opts).Start(ctx)
-		for _, want := range append(c.want, "connection refused") {
-			require.ErrorContains(t, err, want, name)
-		}
-		require.NotContains(t, err.Error(), "secret")
-		require.NoError(t, ctx.Err(), "wait ends first")
-		cancel()
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.cfg.Namespace, c.cfg.Wait = "orders", 2*time.Second
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			err := fx.New(fx.NopLogger, idworker.Module, fx.Supply(c.cfg), c.opts).Start(ctx)
+			for _, want := range append(c.want, "connection refused") {
+				require.ErrorContains(t, err, want)
+			}
+			require.NotContains(t, err.Error(), "secret")
+			require.NoError(t, ctx.Err(), "wait ends first")
+		})
 	}
 }
 
