@@ -95,9 +95,11 @@ func failures() []way {
 			require.ErrorIs(c, lost.Create(&row).Error, io.ErrUnexpectedEOF)
 			require.ErrorIs(c, lost.Create(&rows).Error, io.ErrUnexpectedEOF)
 			require.ErrorIs(c, lost.Model(&Based{}).Create(m).Error, io.ErrUnexpectedEOF)
+			upsert := Based{Name: c.name()}
+			require.ErrorIs(c, lost.Clauses(upsertByName).Create(&upsert).Error, io.ErrUnexpectedEOF)
 			c.filled("plains", "id", row.ID)
 			c.filled("autos", "id", ids(rows, autoID)...)
-			c.filled("baseds", "id", m["id"])
+			c.filled("baseds", "id", m["id"], upsert.ID)
 			id := row.ID
 			for range 2 { // the second statement did not make the key that it cannot store
 				require.ErrorIs(c, c.db.Create(&row).Error, gorm.ErrDuplicatedKey)
