@@ -123,7 +123,7 @@ func TestHolderStopsBelowALowerPin(t *testing.T) {
 					}
 					renewals.Add(1)
 					if name == "retired" {
-						return &lease.MismatchError{Namespace: "orders", Stored: lease.Pin{Retired: true, Reason: "moved"}}
+						return &lease.MismatchError{Namespace: "orders", Stored: lease.Pin{Retired: true, Reason: "moved"}, Asked: req.Pin()}
 					}
 					return nil
 				})
