@@ -254,12 +254,12 @@ func (s *Segments) Given(ctx context.Context, name string) (given int64, err err
 // each has given. It reads 1000 at a time, ends with the first error of each, and creates no
 // table.
 func (s *Segments) Names(ctx context.Context, prefix string, each func(name string, given int64) error) error {
-	from, below := prefix, "{" // no name has a character from { on
-	if end := len(prefix) - 1; end >= 0 {
+	from, end := prefix, "{" // no name has a character from { on
+	if prefix != "" {
 		if err := numberstore.CheckName(prefix); err != nil {
 			return fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
 		}
-		below = prefix[:end] + string(rune(prefix[end]+1))
+		end = below(prefix)
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
@@ -270,7 +270,7 @@ func (s *Segments) Names(ctx context.Context, prefix string, each func(name stri
 	err := s.server(ctx, false)
 	for more := err == nil; more; {
 		var rows []row
-		rows, err = all(ctx, s.conn, "names", args{"name": from, "below": below}, func(r *row) []any { return []any{&r.name, &r.id} })
+		rows, err = all(ctx, s.conn, "names", args{"name": from, "below": end}, func(r *row) []any { return []any{&r.name, &r.id} })
 		for _, r := range rows {
 			if err := each(r.name, r.id); err != nil {
 				return err
@@ -366,6 +366,11 @@ func (s *Segments) reserve(ctx context.Context, tx runner, r numberstore.Request
 			return numberstore.Range{}, noName(r.Name)
 		case r.Above >= r.Max:
 			return numberstore.Range{}, fmt.Errorf("%w: %q is at %d of %d", numberstore.ErrEnd, r.Name, r.Above, r.Max)
+		case r.Family != "":
+			*added = true
+			if err := s.addCounted(ctx, r, a); err != nil {
+				return numberstore.Range{}, err
+			}
 		default:
 			*added = true
 			if err := s.try(ctx, tx, func(on runner) error { _, err := s.execOn(ctx, on, "add", a); return err }); err != nil {
@@ -374,6 +379,46 @@ func (s *Segments) reserve(ctx context.Context, tx runner, r numberstore.Request
 		}
 	}
 	return numberstore.Range{}, unsettled()
+}
+
+// addCounted creates a name of a family, unless it is there. The row that counts the family is locked
+// first, so one is created after the other.
+func (s *Segments) addCounted(ctx context.Context, r numberstore.Request, a args) error {
+	count := args{"name": "count." + r.Family, "n": int64(1), "max": int64(math.MaxInt64), "above": int64(0), "start": int64(1), "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
+	there := errors.New("it is there")
+	err := s.atOnce(ctx, func(tx runner) error {
+		n, done, err := s.changeOn(ctx, tx, "reserve", count)
+		if err == nil && !done { // the first of the family
+			if _, err = s.execOn(ctx, tx, "add", count); err == nil {
+				n, _, err = s.changeOn(ctx, tx, "reserve", count)
+			}
+		}
+		var added int64
+		if err == nil {
+			added, err = s.execOn(ctx, tx, "add", a)
+		}
+		if err == nil && added == 0 {
+			err = there
+		}
+		var all []int64
+		if err == nil {
+			all, err = query(ctx, tx, s.named("family"), args{"name": r.Family, "below": below(r.Family)}, column[int64])
+		}
+		if err == nil && all[0] != n {
+			err = fmt.Errorf("%w: of %d names %q..., %d are left", numberstore.ErrUnknown, n-1, r.Family, all[0]-1)
+		}
+		return err
+	})
+	if errors.Is(err, there) {
+		return nil
+	}
+	return err
+}
+
+// below returns what is above all names that begin with prefix, and below all others that are.
+func below(prefix string) string {
+	end := len(prefix) - 1
+	return prefix[:end] + string(rune(prefix[end]+1))
 }
 
 // with runs f and wraps its error. If the table is missing, with creates it and repeats

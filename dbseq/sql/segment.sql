@@ -19,6 +19,9 @@ SELECT {now}, max_id FROM snowlease_segment WHERE name = :name;
 SELECT name, max_id FROM snowlease_segment
  WHERE name >= :name AND name < :below ORDER BY name LIMIT 1000;
 
+-- name: family
+SELECT COUNT(*) FROM snowlease_segment WHERE name >= :name AND name < :below;
+
 -- name: add
 INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms)
 VALUES (:name, :start, :start - 1, {now})

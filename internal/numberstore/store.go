@@ -60,6 +60,10 @@ type Request struct {
 	// checks that and reserves. A store that cannot do that returns ErrRequest.
 	Beside string
 	Given  Range
+	// Family, if not "", is what Name and others begin with. The name "count." + Family counts those
+	// that were created. No name is created, and the error is ErrUnknown, if one of them is gone. A
+	// store without Beside ignores it.
+	Family string
 	// NotBefore and NotAfter, if NotAfter is not 0, are Unix milliseconds of the store's clock.
 	// Nothing is reserved, and the error is ErrClock, unless it lies between them, inclusive. A
 	// store that cannot check that in the same step returns ErrRequest.

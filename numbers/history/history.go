@@ -321,7 +321,7 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 	var after int64 // the greatest number that this call took
 	for rest := dst; len(rest) > 0; {
 		r, err := numberstore.Reserve(ctx, i.store, numberstore.Request{
-			Name: name, N: min(int64(len(rest)), numberstore.MaxReservation), Above: after, Max: i.perSpan(), Start: 1, Create: true,
+			Name: name, N: min(int64(len(rest)), numberstore.MaxReservation), Above: after, Max: i.perSpan(), Start: 1, Create: true, Family: i.name,
 			Beside: i.since.name, Given: numberstore.Range{First: own, Last: own + readers - 1}, // the counters are those that Since belongs to
 		})
 		switch {

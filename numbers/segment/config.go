@@ -32,7 +32,7 @@ const (
 // as "30s" in YAML; in JSON it is a number of nanoseconds.
 type Config struct {
 	// Name identifies the sequence of numbers: all Issuers of a name share it. 1 to 64
-	// characters of A-Z a-z 0-9 . _ - that do not begin with "since." or "past.", in any
+	// characters of A-Z a-z 0-9 . _ - that do not begin with "since.", "past." or "count.past.", in any
 	// case, as the counters of package history do; required.
 	Name string `yaml:"name" json:"name" env:"NAME"`
 	// Order is process, which prefetches numbers, or strict, which asks the store for
@@ -97,8 +97,8 @@ func (c Config) Validate() error {
 		f.Take(numberstore.CheckName(c.Name), func(string) string { return "name" })
 		// After a restore, counters are deleted by their prefix, which a database may compare
 		// without regard to case.
-		if name := strings.ToLower(c.Name); strings.HasPrefix(name, "since.") || strings.HasPrefix(name, "past.") {
-			f.Add("name", c.Name, "begins as the counters of package history do").Do("begin it with neither since. nor past.")
+		if name := strings.ToLower(c.Name); strings.HasPrefix(name, "since.") || strings.HasPrefix(name, "past.") || strings.HasPrefix(name, "count.past.") {
+			f.Add("name", c.Name, "begins as the counters of package history do").Do("begin it with none of since., past. and count.past.")
 		}
 	}
 	fault.OneOf(&f, "order", c.Order, OrderProcess, OrderStrict)

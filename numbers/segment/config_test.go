@@ -51,7 +51,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"name empty", func(c *segment.Config) { c.Name = "" }, []string{"name is empty", "such as"}},
 		{"name odd", func(c *segment.Config) { c.Name = "a:b" }, []string{`"a:b"`, "A-Z a-z"}},
 		{"name long", func(c *segment.Config) { c.Name = strings.Repeat("a", 65) }, []string{"1 to 64"}},
-		{"name of a counter", func(c *segment.Config) { c.Name = "since.launch" }, []string{`name "since.launch" begins`, "package history", "neither since. nor past."}},
+		{"name of a counter", func(c *segment.Config) { c.Name = "since.launch" }, []string{`name "since.launch" begins`, "package history", "none of since., past. and count.past."}},
 		{"name of a counter, in another case", func(c *segment.Config) { c.Name = "PAST.orders" }, []string{`name "PAST.orders" begins`, "package history"}},
 		{"wait", func(c *segment.Config) { c.Wait = 1 }, []string{"wait 1ns", "a number without a unit is nanoseconds"}},
 		{"order", func(c *segment.Config) { c.Order = "total" }, []string{`order "total"`, "process, strict"}},

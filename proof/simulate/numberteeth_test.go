@@ -140,7 +140,7 @@ func (s always) Reserve(ctx context.Context, r numberstore.Request) (numberstore
 		long := r.Start / 50 * 49 // months ago, and after the epoch of the layout
 		return numberstore.Range{First: long, Last: long}, nil
 	}
-	r.Beside = ""
+	r.Beside, r.Family = "", ""
 	return s.Store.Reserve(ctx, r)
 }
 
@@ -150,7 +150,7 @@ func countingAnyhow(db *SQLite, _ int) segment.Store { return anyhow{whole(db)} 
 type anyhow struct{ segment.Store }
 
 func (s anyhow) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
-	r.Beside = ""
+	r.Beside, r.Family = "", ""
 	return s.Store.Reserve(ctx, r)
 }
 
@@ -168,7 +168,7 @@ func (s *behind) Reserve(ctx context.Context, r numberstore.Request) (numberstor
 	}
 	r.Name = s.prefix + r.Name
 	if r.Beside != "" {
-		r.Beside = s.prefix + r.Beside
+		r.Beside, r.Family = s.prefix+r.Beside, s.prefix+r.Family
 	}
 	return s.Store.Reserve(ctx, r)
 }
