@@ -208,8 +208,7 @@ func (c *Center) join(ctx context.Context, k *call, v view) (changed bool, err e
 		pin, err = c.advance(ctx, k, v)
 	}
 	if err == nil && v.there && pin != stored {
-		_, err = c.repin(ctx, k, stored, pin)
-		return true, err
+		return true, c.repin(ctx, k, stored, pin)
 	}
 	return before != k.pin, err
 }
@@ -229,13 +228,13 @@ func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error
 	return next, nil
 }
 
-// repin replaces the pin on record, if it is stored.
-func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin) (done bool, err error) {
+// repin replaces the pin on record, if it is stored, and notes that.
+func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin) error {
 	n, err := c.exec(ctx, "repin", k.args.with(args{"pin": stored.String(), "newpin": pin.String()}))
-	if done = n > 0; done {
+	if n > 0 {
 		k.pinned(pin)
 	}
-	return done, err
+	return err
 }
 
 // loss returns why grants may have been forgotten, or an empty string. A row has the lease and
