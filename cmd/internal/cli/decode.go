@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 func decodeCommand(p program) *cobra.Command {
 	var (
 		layout layoutFlags
+		source string
 		d      decoder
 	)
 	cmd := &cobra.Command{
@@ -29,6 +31,7 @@ its line or argument number, continues with the others and exits with 1.`,
 		Example: `  snowlease decode 175928847299117063 --preset discord
   snowlease decode 912050440815641783 --config config.yaml
   snowlease decode 1369734562062337 --epoch 2019-05-05T00:00:00+08:00 --bits 41/5/5/12
+  snowlease decode 517142922617954309 --source pgedge
   cut -d, -f1 orders.csv | snowlease decode --json -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,7 +42,18 @@ its line or argument number, continues with the others and exits with 1.`,
 			if _, err := snowflake.ID(0).Format(d.base); err != nil {
 				return fmt.Errorf("--base: %w", err)
 			}
-			d.layout, d.assumed = l, layout.app.file == "" && !changed(cmd, layoutParts)
+			named := layout.app.file != "" || changed(cmd, layoutParts)
+			d.decode, d.layout, d.assumed = l.Decode, l, !named && source == ""
+			if source != "" {
+				i := slices.Index(sourceNames(), source)
+				switch {
+				case i < 0:
+					return unknownSource()
+				case named:
+					return errors.New("--source names the layout: give no other flag for it")
+				}
+				d.decode = everySource()[i].Decode
+			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			d.name, d.out, d.faults = p.Name, out, cmd.ErrOrStderr()
 			return failed(errors.Join(d.all(args, cmd.InOrStdin()), out.Flush()))
@@ -47,6 +61,7 @@ its line or argument number, continues with the others and exits with 1.`,
 	}
 	layout.register(cmd)
 	layout.app.register(cmd)
+	cmd.Flags().StringVar(&source, "source", "", "the generator that made the IDs, by its defaults: "+strings.Join(sourceNames(), ", "))
 	cmd.Flags().IntVar(&d.base, "base", 10, "base of the IDs: 10, 36, 58 or 62")
 	jsonFlag(cmd, &d.json)
 	return cmd
@@ -54,6 +69,7 @@ its line or argument number, continues with the others and exits with 1.`,
 
 type decoder struct {
 	layout      snowflake.Layout
+	decode      func(int64) (snowflake.Parts, error)
 	base        int
 	name        string // of the program
 	json        bool
@@ -113,7 +129,7 @@ func (d *decoder) one(text, kind string, place int) error {
 	id, err := snowflake.ParseID(text, d.base)
 	var p snowflake.Parts
 	if err == nil {
-		p, err = d.layout.Decode(int64(id))
+		p, err = d.decode(int64(id))
 	}
 	if err != nil {
 		d.bad++

@@ -25,7 +25,7 @@ func FuzzDecode(f *testing.F) {
 			l = snowflake.Discord()
 		}
 		var out, faults bytes.Buffer
-		d := decoder{name: "snowlease", layout: l, base: []int{10, 36, 58, 62}[base%4], json: true, out: &out, faults: &faults}
+		d := decoder{name: "snowlease", decode: l.Decode, base: []int{10, 36, 58, 62}[base%4], json: true, out: &out, faults: &faults}
 		err := d.all([]string{"-"}, strings.NewReader(input))
 		require.Equal(t, d.bad, strings.Count(faults.String(), "snowlease: line "))
 		require.Equal(t, d.good, strings.Count(out.String(), "\n"))

@@ -42,6 +42,16 @@ bad: {namespace: notes, preset: uuid}
 	in(t).exits(exitFailed, "encode --worker=32", "worker 32 is not 0 to 31")
 }
 
+// Two generators whose ids the layouts of presets would misread.
+func TestDecodeOfASource(t *testing.T) {
+	t.Parallel()
+	s := in(t)
+	s.ok("decode --source=pgedge 517142922617954309", "517142922617954309   2026-11-28T01:01:20.803Z        5         0           8")
+	s.ok("decode --source=yitter-dotnet 875618295808069", "875618295808069      2026-11-29T08:00:00.020Z        1         0           5\n")
+	s.exits(exitUsage, "decode --source=uuid 1", "--source is unknown: choose baidu, ")
+	s.exits(exitUsage, "decode --source=twitter --preset=wide 1", "--source names the layout: give no other flag for it")
+}
+
 func TestLayoutIsExplained(t *testing.T) {
 	t.Parallel()
 	in(t).ok("layout --preset=twitter", "epoch=1288834974657 unit=1ms bits=41/10/0/12", "1024, sufficient for 512 replicas",

@@ -103,7 +103,7 @@ func (f *sourceFlags) read() (s migrate.Source, err error) {
 	case i >= 0:
 		s = everySource()[i]
 	case f.name != "":
-		return s, fmt.Errorf("--source is unknown: choose %s", strings.Join(sourceNames(), ", "))
+		return s, unknownSource()
 	case parts:
 		s.Name = "the stated layout"
 	}
@@ -152,6 +152,10 @@ func sourceNames() (names []string) {
 		names = append(names, s.Name)
 	}
 	return names
+}
+
+func unknownSource() error {
+	return fmt.Errorf("--source is unknown: choose %s", strings.Join(sourceNames(), ", "))
 }
 
 // An inspection is what inspect prints.
