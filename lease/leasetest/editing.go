@@ -93,11 +93,7 @@ func raiseLost(t *testing.T, b *bench) {
 	s, store := b.open(t, 2, maxTTL(brief)), b.Store.(editor)
 	free := s.acquire()
 	s.release(free, free.Floor)
-	g := s.acquire(greater)
-	for g.Worker == free.Worker {
-		s.release(g, g.Floor)
-		g = s.acquire(greater)
-	}
+	g := s.acquire(greater, workers(1-free.Worker, 1-free.Worker))
 	g = s.until(func(g lease.Grant) bool { return g.Ceiling > g.Now+brief.Milliseconds() }, g)[0]
 	store.Delete(t, s.base.Namespace, g.Worker)
 	store.Delete(t, s.base.Namespace, meta)
