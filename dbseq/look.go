@@ -221,7 +221,8 @@ func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error
 	next := rules.Advanced(k.pin, v.now)
 	const some = 10_000 // rows that one statement locks
 	for from := int64(0); next != k.pin && !next.Change.Falls && from < k.req.Pool; from += some {
-		if _, err := c.exec(ctx, "carry", k.args.with(args{"from": from, "to": from + some - 1})); err != nil {
+		n, err := c.exec(ctx, "carry", k.args.with(args{"from": from, "to": from + some - 1}))
+		if err != nil || n > 0 { // the clock of the next look counts
 			return k.pin, err
 		}
 	}

@@ -102,7 +102,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 // retired or unreadable, and no member lends under it.
 func uncovered(err error) bool {
 	var m *lease.MismatchError
-	return errors.As(err, &m) && m.Stored.MaxTTL > 0 && (m.Stored.MaxTTL < m.Asked.MaxTTL || m.Stored.Skew < m.Asked.Skew)
+	return errors.As(err, &m) && m.Stored.MaxTTL > 0 && m.Stored.Hold() < m.Asked.Hold()
 }
 
 func (k *Keeper) install(next generator.Range) error {

@@ -23,10 +23,10 @@ func Joined(stored, known lease.Pin, hold int64, req lease.Request) (lease.Pin, 
 	}
 	pin, ok := stored.Join(req)
 	least := known
-	if known.Change.Falls {
+	if known.Change != (lease.PinChange{}) { // the grant keeps to the lower values
 		least.MaxTTL, least.Skew = known.Change.MaxTTL, known.Change.Skew
 	}
-	if !ok || joined && (stored.MaxTTL < least.MaxTTL || stored.Skew < least.Skew) {
+	if !ok || joined && stored.Hold() < least.Hold() {
 		asked := req.Pin()
 		asked.MaxTTL, asked.Skew = max(asked.MaxTTL, least.MaxTTL), max(asked.Skew, least.Skew)
 		return pin, &lease.MismatchError{Namespace: req.Namespace, Stored: stored, Asked: asked}

@@ -75,19 +75,21 @@ func (ns Namespace) waits(now int64, pin lease.Pin, err error, again func(Namesp
 // one step.
 const atOnce = 50
 
-// advanced returns ns with its pin Advanced. After a raise, the slots carry it first.
+// advanced returns ns with its pin Advanced. After a raise, the slots carry it first: now was read
+// before that is on record.
 func (ns Namespace) advanced(now int64) (Namespace, lease.Pin) {
 	pin := ns.Meta.Pin
 	raised := !pin.Change.Falls && pin.Change != (lease.PinChange{}) && pin.Change.At == 0
-	for w, n := int64(0), 0; raised && w < int64(len(ns.Slots)); w++ {
-		if ns.Slots[w].Hold >= ms(pin.Hold()) {
-			continue
-		} else if n++; n > atOnce {
-			return ns, pin
+	carried := 0
+	for w := int64(0); raised && w < int64(len(ns.Slots)) && carried < atOnce; w++ {
+		if ns.Slots[w].Hold < ms(pin.Hold()) {
+			ns = ns.carrying(w, pin)
+			carried++
 		}
-		ns = ns.carrying(w, pin)
 	}
-	ns.Meta.Pin = Advanced(pin, now)
+	if carried == 0 {
+		ns.Meta.Pin = Advanced(pin, now)
+	}
 	return ns, ns.Meta.Pin
 }
 

@@ -215,15 +215,15 @@ func staleRecord(t *testing.T, b *bench) {
 // openedAnew tests that a holder whose grant a quarantine need not cover is told so: it must
 // not use up its grant, as it may after lease.ErrLost.
 func openedAnew(t *testing.T, b *bench) {
-	for name, more := range map[string]change{
-		"MaxTTL": func(r *lease.Request) { r.MaxTTL = 2 * long },
-		"skew":   func(r *lease.Request) { r.Skew = 2 * skew },
+	for name, times := range map[string]func(int) change{
+		"MaxTTL": func(n int) change { return maxTTL(time.Duration(n) * long) },
+		"skew":   func(n int) change { return func(r *lease.Request) { r.Skew = time.Duration(n) * skew } },
 	} {
-		s := b.open(t, 2)
-		g := s.acquire(more)
+		s := b.open(t, 2, times(2))
+		g := s.acquire()
 		s.stopped(g, g.Ceiling)
 		b.Wipe(t)
-		s.requireQuarantine(exact)
+		s.requireQuarantine(exact, times(1))
 		_, err := s.center().Renew(t.Context(), g)
 		require.ErrorAs(t, err, new(*lease.MismatchError), name)
 	}

@@ -116,7 +116,7 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"a holder goes on under a lower pin", "internal/keeper/loop.go", `k.cfg.Generator.Drop()
 		}`, `_ = k
 		}`, "TestHolderStopsBelowALowerPin"},
-	{"only max_ttl makes a pin lower", "internal/keeper/loop.go", ` || m.Stored.Skew < m.Asked.Skew)`, `)`, "TestHolderStopsBelowALowerPin"},
+	{"only max_ttl makes a pin lower", "internal/keeper/loop.go", `m.Stored.Hold() < m.Asked.Hold()`, `m.Stored.MaxTTL < m.Asked.MaxTTL`, "TestHolderStopsBelowALowerPin"},
 	{"a retired pin is a lower one", "internal/keeper/loop.go", `m.Stored.MaxTTL > 0 && `, ``, "TestHolderStopsBelowALowerPin"},
 	{"those who wait get of what a reset takes away", "internal/keeper/borrow.go", "if k.resets != k.asked {\n\t\treturn errReset", "if false {\n\t\treturn errReset", "TestWaiterGetsNothingBorrowedBeforeAReset"},
 	{"those who wait get of another range that a reset takes away", "internal/keeper/loop.go", `return k.adopt(next)`, "_, err := k.cfg.Generator.Adopt(next)\n\t\treturn err", "TestWaiterGetsNothingRenewedBeforeAReset"},

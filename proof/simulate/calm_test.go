@@ -38,13 +38,13 @@ func (b *borrower) waited() {
 	if !b.measured() {
 		return
 	}
-	wait, skew := b.w.now()-max(b.began, b.l.loss), b.w.plan.Skew
+	wait, skew := b.w.now()-max(b.began, b.l.loss), b.w.plan.most().Skew
 	b.w.result.Waited = max(b.w.result.Waited, wait-skew)
 	most := skew + time.Second
 	if _, near := b.l.store.(nearby); near {
 		// A cluster that falls back may show twice: to who finds keys missing, and later, at its
 		// next renewal, to who has seen more of it.
-		most += b.w.plan.MaxTTL / 2
+		most += b.w.plan.most().MaxTTL / 2
 	}
 	if wait > most {
 		b.w.broken(Late, "process %d has had no id for %v since it started or records were lost", b.id, wait)

@@ -38,6 +38,10 @@
 //     skew, which is what the product promises to survive; TestLimits shows both sides of
 //     that bound. In other plans it steps by any amount.
 //
+// In a quarter of the plans members differ in TTL, MaxTTL and skew: from the start, or by
+// deployments and rollbacks. Losses then take any of the records, and replicas lag, within what
+// docs/design/protocol.md promises.
+//
 // Losses come alone, or two and three in a row. At the end of a plan every fault is
 // mended. Some nodes use ExactTimes.
 //
@@ -63,6 +67,7 @@
 //   - Ids rise within a process.
 //   - No two borrowers of a worker id share a millisecond.
 //   - A mark falls only by a release of its owner or a loss of records.
+//   - No member is refused, and no holder stopped, for the times of another.
 //
 // Once all faults are mended, as many processes as there are worker ids must hold and use
 // one, within the time that leases, a quarantine and retries take.
@@ -81,6 +86,7 @@
 //
 // # Where to find it
 //
+//	times                     members that differ
 //	world                     a run: what happens, in which order, and how it ends
 //	clock, lanes              time: host clocks, and when each goroutine wakes
 //	host, process, wire       nodes, the processes on them, and the network between

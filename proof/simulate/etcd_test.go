@@ -99,7 +99,7 @@ func betweenReadAndWrite(seed int) Plan {
 // the first time, which changes the record of the namespace too.
 func firstBorrows(seed int) Plan {
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
-	p := fair(4, 4)
+	p := fair(8, 4)
 	p.Dice, p.Net.Delay, p.Length, p.MaxTTL = uint64(seed), second/5, 4*second, 3*second
 	for i := range p.Nodes {
 		p.Nodes[i].TTL = p.MaxTTL
@@ -107,7 +107,10 @@ func firstBorrows(seed int) Plan {
 			p.Nodes[i].Start = second + time.Duration(random.Int64N(int64(second/2)))
 		}
 	}
-	p.Faults = []Fault{{At: second + time.Duration(random.Int64N(int64(second/2))), Kind: DropLease}}
+	for range 3 {
+		p.Faults = append(p.Faults, Fault{At: second + time.Duration(random.Int64N(int64(second/2))), Kind: DropLease})
+	}
+	inOrder(p.Faults)
 	return p
 }
 

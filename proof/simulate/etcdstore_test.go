@@ -256,17 +256,33 @@ func (e *Etcd) Lose(what Kind, worker int64) error {
 		e.term, e.behind = 2, false // as of a cluster that is new
 		return e.boot(nil)
 	}
-	key, end := e.key(fmt.Sprint(worker)), ""
+	key, end := e.key(fmt.Sprint(worker)), []byte(nil) // an empty one would be that of all keys
 	switch what {
 	case Wipe:
-		key, end = e.key(""), clientv3.GetPrefixRangeEnd(e.key(""))
+		key, end = e.key(""), []byte(clientv3.GetPrefixRangeEnd(e.key("")))
 	case DropMeta:
 		key = e.key("meta")
 	case DropOwners:
 		key = e.key("cluster")
 	}
-	_, err := e.Apply(&pb.DeleteRangeRequest{Key: []byte(key), RangeEnd: []byte(end)})
+	_, err := e.Apply(&pb.DeleteRangeRequest{Key: []byte(key), RangeEnd: end})
 	return err
+}
+
+// Shows reports what Lose leaves.
+func (e *Etcd) Shows(what Kind, worker int64) (bool, error) {
+	all, err := e.records()
+	delete(all, "cluster")
+	switch what {
+	case DropMeta:
+		delete(all, "meta")
+	case DropLease, DropMark:
+		delete(all, fmt.Sprint(worker))
+	}
+	if err != nil {
+		return false, err
+	}
+	return shows(all)
 }
 
 // Snapshot saves one as etcdctl does. Reincarnate follows its restore.

@@ -48,6 +48,9 @@ func (w *world) strike(f Fault) {
 		n.crash(f.For)
 	case Stop:
 		n.stop(f.N, f.For)
+	case Deploy:
+		w.count(&n.times, f.N-n.times)
+		n.stop(0, f.For)
 	case Freeze, Suspend:
 		n.freeze(f)
 	case Burst, Copy:
@@ -132,6 +135,13 @@ func (w *world) harm(f Fault) error {
 			return err
 		}
 		return w.stores[0].Reincarnate()
+	case DropSome:
+		for _, s := range w.plan.some(f.N) {
+			if err := w.lose(s.what, s.worker); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return w.stores[0].Lose(f.Kind, f.Worker)
+	return w.lose(f.Kind, f.Worker)
 }

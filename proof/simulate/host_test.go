@@ -15,6 +15,7 @@ type node struct {
 	w     *world
 	index int
 	clock *clock
+	times int // of the processes that it starts: see Plan.times
 	cut   int // how many faults keep it from the stores
 	deaf  int // how many of the next replies it does not get
 	cur   *process
@@ -24,7 +25,7 @@ type node struct {
 
 func newNode(w *world, index int) *node {
 	p := w.plan.Nodes[index]
-	return &node{w: w, index: index, clock: &clock{lanes: &w.lanes, rate: p.Rate, wall: p.Wall}}
+	return &node{w: w, index: index, times: p.Times, clock: &clock{lanes: &w.lanes, rate: p.Rate, wall: p.Wall}}
 }
 
 func (n *node) lane(what int) int { return n.w.lane(n.index, what) }

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,23 +50,40 @@ func (m *Memory) Snapshot() (func() error, error) {
 
 // Lose loses records.
 func (m *Memory) Lose(what Kind, worker int64) error {
-	m.Records.Change(namespace, func(ns rules.Namespace) rules.Namespace {
-		switch {
-		case what == Wipe:
-			return rules.Namespace{}
-		case what == DropMeta:
-			return ns.WithoutMeta()
-		case what == DropOwners:
-			return ns.WithoutOwners()
-		case worker >= int64(len(ns.Slots)):
-			return ns
-		case what == DropLease:
-			return ns.WithoutLease(worker)
-		default:
-			return ns.WithoutMark(worker)
-		}
-	})
+	m.Records.Change(namespace, func(ns rules.Namespace) rules.Namespace { return without(ns, what, worker) })
 	return nil
+}
+
+func without(ns rules.Namespace, what Kind, worker int64) rules.Namespace {
+	switch {
+	case what == Wipe:
+		return rules.Namespace{}
+	case what == DropMeta:
+		return ns.WithoutMeta()
+	case what == DropOwners:
+		return ns.WithoutOwners()
+	case worker >= int64(len(ns.Slots)):
+		return ns
+	case what == DropLease:
+		return ns.WithoutLease(worker)
+	default:
+		return ns.WithoutMark(worker)
+	}
+}
+
+// Shows reports what Lose leaves.
+func (m *Memory) Shows(what Kind, worker int64) (bool, error) {
+	parts, err := without(m.Records.Records(namespace), what, worker).Parts()
+	if err != nil {
+		return false, err
+	}
+	return shows(parts)
+}
+
+// shows reports whether parts of a namespace show how long grants may last.
+func shows(parts map[string]string) (bool, error) {
+	ns, err := rules.OfParts(parts)
+	return ns.Meta.Pin != lease.Pin{} || slices.ContainsFunc(ns.Slots, func(s rules.Slot) bool { return s.Hold > 0 }), err
 }
 
 // Slots reads the records.

@@ -26,7 +26,12 @@ type Plan struct {
 	Ahead  time.Duration // generator.WithMaxAhead
 	New    bool          // nobody has opened the namespace
 	Calm   bool          // only losses, starts and ends; checks that ids continue and are available soon
+	Others []Times       // besides MaxTTL and Skew; empty: all members have the same
+	Opened int           // the times of who opens the namespace: see Plan.times
 }
+
+// Times are those of a member.
+type Times struct{ TTL, MaxTTL, Skew time.Duration }
 
 // A Node is a host that runs one current process. Beside it there may be processes
 // that were replaced while they were frozen.
@@ -36,6 +41,7 @@ type Node struct {
 	Wall  time.Duration // how far its wall clock is ahead of the center's
 	Rate  int           // rate of its monotonic clock, in percent
 	Exact bool          // keeper.Config.ExactTimes
+	Times int           // of its first process: see Plan.times
 	Issue time.Duration // mean time between two uses of ids
 }
 
@@ -73,12 +79,14 @@ const (
 	Burst                  // Node's process wants N ids at once
 	Copy                   // Node's process has been copied with its memory, and is told so
 	Behind                 // nobody reaches the store behind a dispenser for For
+	Deploy                 // Node's process stops cleanly; another with the times N starts after For
+	DropSome               // the center loses the records that N says: see some
 	Kinds
 )
 
 var kindNames = [Kinds]string{
 	"crash", "freeze", "suspend", "stop", "wipe", "failover", "drop lease", "drop mark", "drop meta", "drop owners",
-	"restart", "down", "cut", "lose reply", "storm", "step center", "step clock", "rate", "step wall", "burst", "copy", "behind",
+	"restart", "down", "cut", "lose reply", "storm", "step center", "step clock", "rate", "step wall", "burst", "copy", "behind", "deploy", "drop some",
 }
 
 // String returns the kind in a word or two.
@@ -92,7 +100,7 @@ func (k Kind) String() string {
 // loses reports whether grants may be forgotten.
 func (k Kind) loses() bool {
 	switch k {
-	case Wipe, Failover, DropLease, DropMark, DropMeta, DropOwners, Restart:
+	case Wipe, Failover, DropLease, DropMark, DropMeta, DropOwners, Restart, DropSome:
 		return true
 	}
 	return false
@@ -130,6 +138,10 @@ func (f Fault) String() string {
 		return fmt.Sprintf("%v by %v", f.Kind, f.By)
 	case StepClock, StepWall:
 		return fmt.Sprintf("%v of node %d by %v", f.Kind, f.Node, f.By)
+	case Deploy:
+		return fmt.Sprintf("%v node %d with times %d after %v", f.Kind, f.Node, f.N, f.For)
+	case DropSome:
+		return fmt.Sprintf("%v %b", f.Kind, f.N)
 	case Rate, Burst:
 		return fmt.Sprintf("%v node %d: %d", f.Kind, f.Node, f.N)
 	}
@@ -143,11 +155,14 @@ func (p Plan) String() string {
 	if p.Numbers != nil {
 		fmt.Fprintf(&b, "%+v\n", *p.Numbers)
 	} else {
-		fmt.Fprintf(&b, "%d workers, calm %v, new %v, layout %v, ahead %v\n", p.Pool, p.Calm, p.New, p.Layout, p.Ahead)
+		fmt.Fprintf(&b, "%d workers, calm %v, new %v, opened with times %d, layout %v, ahead %v\n", p.Pool, p.Calm, p.New, p.Opened, p.Layout, p.Ahead)
+	}
+	for i, o := range p.Others {
+		fmt.Fprintf(&b, "times %d: TTL %v, MaxTTL %v, skew %v\n", i+1, o.TTL, o.MaxTTL, o.Skew)
 	}
 	fmt.Fprintf(&b, "network: up to %v, %d%% lost, %d%% double, heals at %v\n", p.Net.Delay, p.Net.Lost, p.Net.Double, p.Length)
 	for i, n := range p.Nodes {
-		fmt.Fprintf(&b, "node %d: from %v, TTL %v, wall clock %+v, rate %d%%, ids each %v, exact times %v\n", i, n.Start, n.TTL, n.Wall, n.Rate, n.Issue, n.Exact)
+		fmt.Fprintf(&b, "node %d: from %v, TTL %v, wall clock %+v, rate %d%%, ids each %v, exact times %v, times %d\n", i, n.Start, n.TTL, n.Wall, n.Rate, n.Issue, n.Exact, n.Times)
 	}
 	for _, f := range p.Faults {
 		fmt.Fprintf(&b, "%12v %v\n", f.At, f)

@@ -42,7 +42,8 @@ func (d draws) span(name string, limit time.Duration) time.Duration {
 
 func drawPlan(t *rapid.T) Plan {
 	p := draw(t, steady, lossy)
-	p.bound(p.loses(), p.Skew)
+	p.bound(p.loses(), p.least().Skew)
+	p.lag(0)
 	return p
 }
 
@@ -50,9 +51,10 @@ func drawEtcdPlan(t *rapid.T) Plan {
 	p := draw(t, steadyEtcd, lossyEtcd)
 	p.Net.Double = 0 // gRPC sends no request twice
 	lossy := slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind.loses() && f.Kind != Restart })
-	apart := p.Skew / 2
-	p.bound(lossy, p.Skew-apart)
-	if !lossy {
+	apart := p.least().Skew / 2
+	p.bound(lossy, p.least().Skew-apart)
+	p.lag(apart)
+	if !lossy && p.Others == nil {
 		return p
 	}
 	walls := make([]time.Duration, len(p.Nodes))
@@ -123,6 +125,9 @@ func draw(t *rapid.T, steady, lossy []Kind) Plan {
 	}
 	if len(kinds) > len(steady) {
 		drawInARow(d, &p, lossy)
+	}
+	if d.int("members differ", 0, 3) == 3 {
+		drawTimes(d, &p, len(kinds) > len(steady))
 	}
 	inOrder(p.Faults)
 	return p
@@ -287,6 +292,10 @@ func drawCalmPlan(t *rapid.T) Plan {
 			at(from+d.span("when", every-time.Second), Stop, Crash)
 		}
 	}
+	if d.int("members differ", 0, 3) == 3 {
+		drawTimes(d, &p, true)
+	}
 	inOrder(p.Faults)
+	p.lag(0)
 	return p
 }

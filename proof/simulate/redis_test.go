@@ -130,12 +130,18 @@ func (r *Redis) Slots() (slots []Slot, err error) {
 	}
 	names, _ := r.mini.HKeys(key("mark")) // fails if there is none
 	for _, name := range names {
+		if name == "hold" {
+			continue
+		}
 		if at(name).Mark, err = strconv.ParseInt(r.mini.HGet(key("mark"), name), 10, 64); err != nil {
 			return nil, err
 		}
 	}
 	names, _ = r.mini.HKeys(key("owner"))
 	for _, name := range names {
+		if name == "hold" {
+			continue
+		}
 		if owner, _, _ := strings.Cut(r.mini.HGet(key("owner"), name), "|"); owner != "0" {
 			at(name).Owner = owner
 		}
@@ -158,6 +164,13 @@ func (r *Redis) Lose(what Kind, worker int64) error {
 	default:
 		return r.direct.HDel(ctx, key("mark"), name).Err()
 	}
+}
+
+// Shows reports what Lose leaves: the record of the namespace, or the field hold beside the marks
+// or the owners.
+func (r *Redis) Shows(what Kind, _ int64) (bool, error) {
+	return what != DropMeta && r.mini.HGet(key("meta"), "pin") != "" || r.mini.HGet(key("mark"), "hold") != "" ||
+		what != DropOwners && r.mini.HGet(key("owner"), "hold") != "", nil
 }
 
 // Snapshot keeps all keys in another database of the server.

@@ -101,6 +101,17 @@ func (s *SQLite) Lose(what Kind, worker int64) error {
 	}
 }
 
+// Shows reports what Lose leaves.
+func (s *SQLite) Shows(what Kind, worker int64) (shows bool, err error) {
+	switch what {
+	case DropMeta, DropOwners:
+		worker = -1
+	}
+	err = s.pool.QueryRowContext(context.Background(), "SELECT EXISTS (SELECT 1 FROM snowlease_slot WHERE ns = ? AND slot <> ?) OR ? AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = ?)",
+		namespace, worker, what != DropMeta, namespace).Scan(&shows)
+	return shows, err
+}
+
 // Slots reads the records.
 func (s *SQLite) Slots() (slots []Slot, err error) {
 	if s.stale {

@@ -26,6 +26,8 @@ type Store interface {
 	Now() time.Time
 	// Lose loses records: Wipe, DropLease, DropMark, DropMeta, DropOwners.
 	Lose(what Kind, worker int64) error
+	// Shows reports whether something that Lose leaves shows how long grants may last.
+	Shows(what Kind, worker int64) (bool, error)
 	// Snapshot keeps all records; restore brings them back.
 	Snapshot() (restore func() error, err error)
 	// Reincarnate makes it another server with the same records.

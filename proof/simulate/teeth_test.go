@@ -48,6 +48,9 @@ func TestTeeth(t *testing.T) {
 		{"who is not on record takes a worker id anew", center(retake), Overlap, nil, 0},
 		{"renewal lowers the mark", center(loweredMark), MarkFell, nil, 0},
 		{"mark of a slot is forgotten when it is lent", center(forgottenMark), Duplicate, nil, 0},
+		{"a raise is used at once", center(usedAtOnce), Overlap, nil, 0},
+		{"no slot shows a raise", center(unshown), Overlap, nil, 0},
+		{"a pin falls at once", center(fallenAtOnce), Overlap, lessAfterMore, 0},
 
 		// Time without ids.
 		{"who starts waits for exact times", center(exactStart), Late, calm, 0},
@@ -58,7 +61,7 @@ func TestTeeth(t *testing.T) {
 		{"holder ignores its ceiling, etcd", held(NewEtcd, pastCeiling), Duplicate, nil, 0},
 		{"release says that nothing was used, etcd", held(NewEtcd, usedNothing), Overlap, nil, 152},
 		{"transactions compare nothing", comparing(nothing), Duplicate, nil, 0},
-		{"transactions do not compare the record of the namespace", comparing(butMeta), Overlap, firstBorrows, 0},
+		{"transactions do not compare the record of the namespace", comparing(butMeta), Overlap, firstBorrows, 247},
 		{"transactions do not compare the record of the worker id", comparing(butWorker), Duplicate, nil, 0},
 		{"acknowledged writes are lost", onEtcd(forgetful), Overlap, nil, 85},
 		{"a restore that does not show, and no quarantine by hand", onEtcd(silent), Overlap, nil, 29},
@@ -482,4 +485,56 @@ func forgottenMark(w wrong) odd {
 		})
 		return w.Acquire(ctx, req)
 	}}
+}
+
+// after changes the records after each verb.
+func (w wrong) after(f func(*rules.Namespace)) odd {
+	change := func() { w.change(func(ns *rules.Namespace, _ int64) { f(ns) }) }
+	return odd{
+		acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
+			defer change()
+			return w.Acquire(ctx, req)
+		},
+		renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+			defer change()
+			return w.Renew(ctx, g)
+		},
+	}
+}
+
+// lessAfterMore is a plan in which who needs less joins while a member that holds by more is frozen,
+// and the record of that member's worker id is lost.
+func lessAfterMore(seed int) Plan {
+	p := fair(3, 2,
+		Fault{At: second, Kind: Freeze, Node: 0, For: 5 * second},
+		Fault{At: second * 3 / 2, Kind: DropLease},
+		Fault{At: second * 3 / 2, Kind: DropMark},
+	)
+	p.Dice, p.Others, p.Opened = uint64(seed), []Times{{4 * second, 4 * second, second / 10}}, 1
+	p.Nodes[0].Times, p.Nodes[1].Start, p.Nodes[2].Start = 1, second*6/5, second*8/5
+	return p
+}
+
+func usedAtOnce(w wrong) odd {
+	return w.after(func(ns *rules.Namespace) {
+		if p := &ns.Meta.Pin; !p.Change.Falls {
+			p.Change = lease.PinChange{}
+		}
+	})
+}
+
+func unshown(w wrong) odd {
+	return w.after(func(ns *rules.Namespace) {
+		for i := range ns.Slots {
+			ns.Slots[i].Hold = 1
+		}
+	})
+}
+
+func fallenAtOnce(w wrong) odd {
+	return w.after(func(ns *rules.Namespace) {
+		if p := &ns.Meta.Pin; p.Change.Falls {
+			p.MaxTTL, p.Skew, p.Change = p.Change.MaxTTL, p.Change.Skew, lease.PinChange{}
+		}
+	})
 }

@@ -60,10 +60,11 @@ const (
 	Aged                  // a number was reserved for longer than MaxAge
 	Paused                // in a calm plan, a holder had no ids for a while
 	Late                  // in a calm plan, a process had no ids within the skew plus 1 s of its start or of a later loss; on etcd, plus half of MaxTTL
+	Refused               // a member was refused, or a holder stopped, for the times of another
 	Rules
 )
 
-var ruleNames = [Rules]string{"duplicate id", "overlapping grants", "id outside its grant", "ids fall", "mark fell", "starved", "out of order", "number of another", "too old", "paused", "late"}
+var ruleNames = [Rules]string{"duplicate id", "overlapping grants", "id outside its grant", "ids fall", "mark fell", "starved", "out of order", "number of another", "too old", "paused", "late", "refused"}
 
 // String returns the rule in some words.
 func (r Rule) String() string { return ruleNames[r] }

@@ -119,16 +119,16 @@ func (s WorkerIDs) open(w *world) (subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := w.plan.request(w.plan.MaxTTL)
+	req := w.plan.request(w.plan.times(w.plan.Opened))
 	req.Owner[0] = 1
 	w.fail(c.Extras().Init(context.Background(), req))
 	return l, nil
 }
 
-func (p Plan) request(ttl time.Duration) lease.Request {
+func (p Plan) request(t Times) lease.Request {
 	return lease.Request{
 		Namespace: namespace, Layout: p.Layout.String(), Holder: "simulated",
-		Pool: p.Pool, Last: p.Pool - 1, TTL: ttl, MaxTTL: p.MaxTTL, Skew: p.Skew,
+		Pool: p.Pool, Last: p.Pool - 1, TTL: t.TTL, MaxTTL: t.MaxTTL, Skew: t.Skew,
 	}
 }
 
@@ -176,8 +176,14 @@ type grant struct {
 
 func (l *leases) program(p *process) (program, error) {
 	plan := l.w.plan
+	l.w.mu.Lock()
+	times := plan.times(p.node.times)
+	l.w.mu.Unlock()
+	if p.node.times == 0 {
+		times.TTL = plan.Nodes[p.node.index].TTL
+	}
 	host := &Host{
-		Request: plan.request(plan.Nodes[p.node.index].TTL), Layout: plan.Layout, Ahead: plan.Ahead,
+		Request: plan.request(times), Layout: plan.Layout, Ahead: plan.Ahead,
 		Wait: plan.Wait, Exact: plan.Nodes[p.node.index].Exact, p: p,
 	}
 	center, err := l.Center(l.store, host)
@@ -365,6 +371,9 @@ func (b *borrower) answered(verb string, g lease.Grant, former *lease.Grant, err
 		w.result.Quarantined++
 	case "lost":
 		w.result.Lost++
+	}
+	if e.Note == "mismatch" && (former == nil || former.Ceiling >= b.l.store.Now().UnixMilli()) {
+		w.broken(Refused, "process %d: %v", b.id, err)
 	}
 	if err != nil {
 		return

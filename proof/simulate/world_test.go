@@ -206,7 +206,7 @@ func (w *world) heal() {
 
 	// Old leases, a quarantine, and the longest pause between two attempts, the last
 	// of which may have just failed.
-	bound := 2*(w.plan.MaxTTL+w.plan.Skew) + w.plan.Wait + 12*time.Second
+	bound := 2*(w.plan.most().MaxTTL+w.plan.most().Skew) + w.plan.Wait + 12*time.Second
 	for end := w.mended + bound; !w.settled(); w.sleep(faultLane, 20*time.Millisecond) {
 		if w.now() > end {
 			w.mu.Lock()
