@@ -204,11 +204,11 @@ func (c *Center) join(ctx context.Context, k *call, v view) (changed bool, err e
 		return false, err
 	}
 	k.pinned(pin)
-	if pin == stored {
+	if pin == stored && v.there {
 		pin, err = c.advance(ctx, k, v)
 	}
 	if err == nil && v.there && pin != stored {
-		return true, c.repin(ctx, k, stored, pin)
+		return true, c.repin(ctx, k, stored, pin, v.now)
 	}
 	return before != k.pin, err
 }
@@ -218,7 +218,13 @@ func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error
 	if k.pin.Change.Falls && rules.Quarantined(v.reason, v.quarantine, v.now, k.by) != nil {
 		return rules.Waiting(k.pin, v.now), nil
 	}
+	if k.loss(v) != "" || k.compares && v.incarnation == "" {
+		return k.pin, nil // what it allowed for counts
+	}
 	next := rules.Advanced(k.pin, v.now)
+	if k.pin.Change.At <= 0 {
+		next = rules.Advanced(k.pin, v.now+pinTime)
+	}
 	const some = 10_000 // rows that one statement locks
 	for from := int64(0); next != k.pin && !next.Change.Falls && from < k.req.Pool; from += some {
 		n, err := c.exec(ctx, "carry", k.args.with(args{"from": from, "to": from + some - 1}))
@@ -229,9 +235,17 @@ func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error
 	return next, nil
 }
 
-// repin replaces the pin on record, if it is stored, and notes that.
-func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin) error {
-	n, err := c.exec(ctx, "repin", k.args.with(args{"pin": stored.String(), "newpin": pin.String()}))
+// pinTime is how long after the look, in milliseconds, a change of the pin that counts from then can
+// be written.
+const pinTime = 1000
+
+// repin replaces the pin on record, if it is stored, and notes that. now is the server's clock before.
+func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin, now int64) error {
+	a := args{"pin": stored.String(), "newpin": pin.String(), "until": now + pinTime, "anywhere": int64(1)}
+	if stored.Change.At > 0 {
+		a["anywhere"] = int64(0)
+	}
+	n, err := c.exec(ctx, "repin", k.args.with(a))
 	if n > 0 {
 		k.pinned(pin)
 	}

@@ -3,6 +3,7 @@ package dbseq
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/printable"
@@ -113,7 +114,7 @@ func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 			if err != nil || r.Pin.Retired {
 				return err
 			}
-			a := args{"newpin": text(lease.Pin{Retired: true, Reason: reason}.String(), 255), "ns": namespace, "pin": r.Pin.String()}
+			a := args{"newpin": text(lease.Pin{Retired: true, Reason: reason}.String(), 255), "ns": namespace, "pin": r.Pin.String(), "until": int64(math.MaxInt64), "anywhere": int64(1)}
 			if _, err := c.exec(ctx, "repin", a); err != nil {
 				return err
 			}

@@ -19,3 +19,6 @@ func NewOwner() (o Owner) {
 	binary.LittleEndian.PutUint64(half, binary.LittleEndian.Uint64(half)^uint64(time.Now().UnixNano()))
 	return o
 }
+
+// change returns what tells a change of a pin that the borrow began from others: see PinChange.At.
+func (o Owner) change() int64 { return -int64(binary.LittleEndian.Uint32(o[8:])) }

@@ -36,12 +36,14 @@ type Pin struct {
 type PinChange struct {
 	Falls        bool
 	MaxTTL, Skew time.Duration // of the Pin before it was raised, or after it has fallen
-	At           int64         // in Unix milliseconds of the center's clock; 0: not decided yet
+	// At is in Unix milliseconds of the center's clock. It is not decided yet at 0 and below. Then it
+	// tells this change from an earlier one to the same values.
+	At int64
 }
 
 const retired = "retired: "
 
-var pinForm = regexp.MustCompile(`^layout=\{(.*)\} pool=(\d+) max_ttl=(\S+) skew=(\S+)(?: (raised_from|falls_to)=([^\s/]+)/(\S+) at=(\d+))?$`)
+var pinForm = regexp.MustCompile(`^layout=\{(.*)\} pool=(\d+) max_ttl=(\S+) skew=(\S+)(?: (raised_from|falls_to)=([^\s/]+)/(\S+) at=(-?\d+))?$`)
 
 const maxPin = 1024 // bytes, several times the length of a pin
 
@@ -73,7 +75,7 @@ func ParsePin(text string) Pin {
 func (p Pin) valid() bool {
 	c := p.Change
 	return Request{Namespace: "any", Owner: [16]byte{1}, Layout: p.Layout, Pool: p.Pool, TTL: p.MaxTTL, MaxTTL: p.MaxTTL, Skew: p.Skew}.Validate() == nil &&
-		(c == PinChange{} || c.MaxTTL >= MinTTL && c.MaxTTL <= p.MaxTTL && c.Skew >= 0 && c.Skew <= p.Skew)
+		(c == PinChange{} || c.MaxTTL > 0 && c.MaxTTL <= p.MaxTTL && c.Skew >= 0 && c.Skew <= p.Skew)
 }
 
 // Join returns p as it is once a member with r has joined the namespace. It returns false if r
@@ -85,11 +87,11 @@ func (p Pin) Join(r Request) (Pin, bool) {
 	}
 	was, c := p, p.Change
 	p.MaxTTL, p.Skew = max(p.MaxTTL, r.MaxTTL), max(p.Skew, r.Skew)
-	switch least := (PinChange{Falls: true, MaxTTL: max(c.MaxTTL, r.MaxTTL), Skew: max(c.Skew, r.Skew)}); {
+	switch least := (PinChange{Falls: true, MaxTTL: max(c.MaxTTL, r.MaxTTL), Skew: max(c.Skew, r.Skew), At: r.Owner.change()}); {
 	case p != was && (c.Falls || c == PinChange{}):
-		p.Change = PinChange{MaxTTL: was.MaxTTL, Skew: was.Skew}
+		p.Change = PinChange{MaxTTL: was.MaxTTL, Skew: was.Skew, At: r.Owner.change()}
 	case p != was:
-		p.Change.At = 0
+		p.Change.At = r.Owner.change()
 	case c.Falls && least.MaxTTL == p.MaxTTL && least.Skew == p.Skew:
 		p.Change = PinChange{}
 	case c.Falls && (least.MaxTTL > c.MaxTTL || least.Skew > c.Skew):

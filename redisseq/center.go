@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -79,8 +80,10 @@ func (c *Center) lend(ctx context.Context, s script, was lease.Grant, local int6
 		return lease.Grant{}, c.wrap(s, g.Namespace, err)
 	}
 	if was.Token == 0 { // a borrow
-		if next := rules.Proposed(pin, g); next != pin && c.repin(ctx, g.Request, pin, next) == nil {
-			g.Pinned = next
+		if next := rules.Proposed(pin, g); next != pin {
+			if next, err = c.repin(ctx, g.Request, pin, next); err == nil {
+				g.Pinned = next
+			}
 		}
 	}
 	return g, nil
@@ -99,9 +102,9 @@ func (c *Center) join(ctx context.Context, s script, g lease.Grant, local int64,
 	}
 	for range 10 {
 		if next != pin {
-			switch err := c.repin(ctx, g.Request, pin, next); {
+			switch is, err := c.repin(ctx, g.Request, pin, next); {
 			case err == nil:
-				pin = next
+				pin = is
 			case !errors.Is(err, errChanged) && !errors.Is(err, lease.ErrUnknown):
 				return nil, pin, err
 			}
@@ -133,10 +136,24 @@ func (c *Center) join(ctx context.Context, s script, g lease.Grant, local int64,
 	return nil, pin, c.wrap(s, g.Namespace, errChanged)
 }
 
-// repin replaces the pin on record, or returns errChanged or lease.ErrUnknown.
-func (c *Center) repin(ctx context.Context, req lease.Request, pin, next lease.Pin) error {
-	_, err := c.run(ctx, repin, req, pin.String(), next.String(), next.Hold().Milliseconds())
-	return err
+// repin replaces the pin on record and returns the new one, whose At counts from the server's clock,
+// or errChanged or lease.ErrUnknown.
+func (c *Center) repin(ctx context.Context, req lease.Request, pin, next lease.Pin) (lease.Pin, error) {
+	text, wait, sound := next.String(), int64(0), ""
+	if next.Change.At > 0 && pin.Change.At <= 0 {
+		text, wait = strings.TrimRight(text, "0123456789"), rules.Advanced(pin, 0).Change.At
+	}
+	if pin.Change.At > 0 {
+		sound = string(c.conn.Quarantine)
+	}
+	r, err := c.run(ctx, repin, req, pin.String(), text, next.Hold().Milliseconds(), wait, sound, req.Pool)
+	if err == nil && len(r) != 2 {
+		err = c.wrap(repin, req.Namespace, r.Unknown())
+	}
+	if err != nil {
+		return pin, err
+	}
+	return lease.ParsePin(r[1]), nil
 }
 
 // Release gives g back. Errors are lease.ErrLost, *lease.MismatchError, and those of this

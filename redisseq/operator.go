@@ -85,7 +85,7 @@ func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 		if rec.Pin.Retired {
 			return nil
 		}
-		_, err := c.run(ctx, repin, lease.Request{Namespace: namespace}, rec.Pin.String(), lease.Pin{Retired: true, Reason: printable.Text(reason)}.String(), 0)
+		_, err := c.run(ctx, repin, lease.Request{Namespace: namespace}, rec.Pin.String(), lease.Pin{Retired: true, Reason: printable.Text(reason)}.String(), 0, 0, "", 0)
 		return err
 	})
 }

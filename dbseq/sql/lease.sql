@@ -111,7 +111,9 @@ UPDATE snowlease_slot SET hold_ms = :kept
  WHERE ns = :ns AND slot BETWEEN :from AND :to AND hold_ms < :kept AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
 
 -- name: repin
-UPDATE snowlease_meta SET pin = :newpin WHERE ns = :ns AND pin = :pin;
+-- Replaces the pin, by the latest clock that the new one counts from. Where a change ends, only the
+-- server on record does.
+UPDATE snowlease_meta SET pin = :newpin WHERE ns = :ns AND pin = :pin AND {now} <= :until AND (:anywhere = 1 OR {same});
 
 -- name: slots
 SELECT slot, token, floor_ms, holder, since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool ORDER BY slot LIMIT :pool;

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"encoding/binary"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -17,9 +18,9 @@ func Joined(stored, known lease.Pin, hold int64, req lease.Request) (lease.Pin, 
 	switch {
 	case stored != noPin:
 	case joined:
-		stored = holding(known, hold)
+		stored = holding(known, hold, req.Owner)
 	default:
-		stored = holding(req.Pin(), hold)
+		stored = holding(req.Pin(), hold, req.Owner)
 	}
 	pin, ok := stored.Join(req)
 	least := known
@@ -34,22 +35,36 @@ func Joined(stored, known lease.Pin, hold int64, req lease.Request) (lease.Pin, 
 	return pin, nil
 }
 
-// holding returns p with a Hold of at least hold milliseconds.
-func holding(p lease.Pin, hold int64) lease.Pin {
+// holding returns p with a Hold of at least hold milliseconds, if any slot is left that shows it. If
+// they differ, p is raised from the lower values: nobody knows since when the greater ones are on
+// record.
+func holding(p lease.Pin, hold int64, by lease.Owner) lease.Pin {
 	const longest = 24 * time.Hour // of MaxTTL
-	if more := time.Duration(hold) * time.Millisecond; more > p.Hold() {
-		p.MaxTTL = min(more-p.Skew, longest)
-		p.Skew = more - p.MaxTTL
+	shown := time.Duration(hold) * time.Millisecond
+	if shown == 0 || shown == p.Hold() {
+		return p
+	}
+	least := min(p.Used(), shown-p.Skew)
+	if least <= 0 {
+		least = lease.MinTTL
+	}
+	p.Change = lease.PinChange{MaxTTL: least, Skew: p.Skew, At: begin(by)}
+	if shown > p.Hold() {
+		p.MaxTTL = min(shown-p.Skew, longest)
+		p.Skew = shown - p.MaxTTL
 	}
 	return p
 }
+
+// begin returns the At of a change that a borrow begins.
+func begin(by lease.Owner) int64 { return -int64(binary.LittleEndian.Uint32(by[8:])) }
 
 // Proposed returns the pin after a borrow: it begins to fall if the new member needs less. Only
 // members with greater values can say that they still need more, and do so with their next call.
 // While ranges begin ahead of the clock, they may reach as far ahead as before.
 func Proposed(pin lease.Pin, g lease.Grant) lease.Pin {
 	if pin.Change == (lease.PinChange{}) && g.Floor <= g.Now && (g.MaxTTL < pin.MaxTTL || g.Skew < pin.Skew) {
-		pin.Change = lease.PinChange{Falls: true, MaxTTL: g.MaxTTL, Skew: g.Skew}
+		pin.Change = lease.PinChange{Falls: true, MaxTTL: g.MaxTTL, Skew: g.Skew, At: begin(g.Owner)}
 	}
 	return pin
 }
@@ -60,9 +75,9 @@ func Advanced(pin lease.Pin, now int64) lease.Pin {
 	c := pin.Change
 	switch {
 	case c == lease.PinChange{}:
-	case c.At == 0 && c.Falls:
+	case c.At <= 0 && c.Falls:
 		pin.Change.At = now + ms(pin.Hold())
-	case c.At == 0:
+	case c.At <= 0:
 		pin.Change.At = now + ms(c.MaxTTL+c.Skew)
 	case now >= c.At:
 		if pin.Change = (lease.PinChange{}); c.Falls {

@@ -36,6 +36,70 @@ func TestJoined(t *testing.T) {
 	}
 }
 
+// What slots show is used like a raise: nobody knows since when it is on record.
+func TestHoldOfSlots(t *testing.T) {
+	t.Parallel()
+	req := request(7)
+	for hold, want := range map[int64]string{
+		0:      "max_ttl=30s skew=2s",
+		32_000: "max_ttl=30s skew=2s",
+		62_000: "max_ttl=1m0s skew=2s raised_from=30s/2s at=0",
+		12_000: "max_ttl=30s skew=2s raised_from=10s/2s at=0",
+		2_000:  "max_ttl=30s skew=2s raised_from=100ms/2s at=0",
+	} {
+		pin, err := Joined(lease.Pin{}, lease.Pin{}, hold, req)
+		require.NoError(t, err)
+		require.Equal(t, "layout={l} pool=2 "+want, pin.String())
+	}
+}
+
+// The renewal that would let the pin fall notices a loss: ranges may begin as far ahead as the pin
+// allows for.
+func TestLossBeforeAFall(t *testing.T) {
+	t.Parallel()
+	first, req := request(1), request(2)
+	first.MaxTTL *= 2
+	req.Ahead = req.MaxTTL - 250*time.Millisecond
+	ns, err := Namespace{}.Init("a", first)
+	require.NoError(t, err)
+	ns, g, err := ns.Acquire(now, "a", req)
+	require.NoError(t, err)
+	at := int64(now)
+	for g.Pinned.Change.At <= 0 || at <= g.Pinned.Change.At-5000 {
+		at += 5000
+		ns, g, err = ns.Renew(at, "a", g)
+		require.NoError(t, err)
+	}
+	require.True(t, g.Pinned.Change.Falls)
+	ns, _, err = ns.Renew(at+5000, "b", g)
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+	require.Equal(t, first.Pin(), ns.Meta.Pin)
+	_, _, err = ns.Renew(at+7500, "b", g)
+	require.NoError(t, err, "after the skew and a quarter of a second")
+}
+
+// Changes that different borrows begin differ, so that no late call takes one for another.
+func TestChangesDiffer(t *testing.T) {
+	t.Parallel()
+	a, b := request(1), request(2)
+	a.Owner, b.Owner = lease.NewOwner(), lease.NewOwner()
+	on := a.Pin()
+	on.MaxTTL *= 2
+	g := lease.Grant{Request: a, Now: now, Floor: now - 1}
+	other := g
+	other.Owner = b.Owner
+	require.NotEqual(t, Proposed(on, g), Proposed(on, other))
+	a.MaxTTL, b.MaxTTL = 4*a.MaxTTL, 4*b.MaxTTL
+	first, _ := on.Join(a)
+	second, _ := on.Join(b)
+	require.NotEqual(t, first, second)
+	for _, pin := range []lease.Pin{first, second, Proposed(on, g)} {
+		require.LessOrEqual(t, pin.Change.At, int64(0))
+		require.Equal(t, pin, lease.ParsePin(pin.String()))
+		require.Greater(t, Advanced(pin, now).Change.At, int64(now))
+	}
+}
+
 // A call reads the clock before it writes. So the time from which a raise is used counts from a call
 // that found all slots to show it.
 func TestRaiseIsShownBeforeItsTimeIsSet(t *testing.T) {
@@ -47,13 +111,13 @@ func TestRaiseIsShownBeforeItsTimeIsSet(t *testing.T) {
 	ns, _, err = ns.Acquire(now, "a", more)
 	require.NoError(t, err)
 	raised := ns.Meta.Pin
-	require.Zero(t, raised.Change.At)
+	require.LessOrEqual(t, raised.Change.At, int64(0))
 	shown := func() bool { return ns.Slots[0].Hold == ms(raised.Hold()) && ns.Slots[1].Hold == ms(raised.Hold()) }
-	for i := int64(1); ns.Meta.Pin.Change.At == 0; i++ {
+	for i := int64(1); ns.Meta.Pin.Change.At <= 0; i++ {
 		before := shown()
 		ns, g, err = ns.Renew(now+i, "a", g)
 		require.NoError(t, err)
-		require.Equal(t, before, ns.Meta.Pin.Change.At != 0)
+		require.Equal(t, before, ns.Meta.Pin.Change.At > 0)
 		require.Less(t, i, int64(5))
 	}
 	require.True(t, shown())

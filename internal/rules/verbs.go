@@ -36,12 +36,12 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 
 // Renew implements lease.Center.Renew for a grant of a valid request.
 func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespace, lease.Grant, error) {
-	stored := ns.Meta.Pin
+	before := ns.Meta
 	ns, pin, err := ns.look(now, incarnation, g.Pinned, g.Request)
 	if err != nil {
 		return ns, lease.Grant{}, err
 	}
-	if pin == stored {
+	if ns.Meta == before { // after a loss, what the pin allowed for counts
 		ns, pin = ns.advanced(now)
 	}
 	by := g
@@ -79,7 +79,7 @@ const atOnce = 50
 // before that is on record.
 func (ns Namespace) advanced(now int64) (Namespace, lease.Pin) {
 	pin := ns.Meta.Pin
-	raised := !pin.Change.Falls && pin.Change != (lease.PinChange{}) && pin.Change.At == 0
+	raised := !pin.Change.Falls && pin.Change != (lease.PinChange{}) && pin.Change.At <= 0
 	carried := 0
 	for w := int64(0); raised && w < int64(len(ns.Slots)) && carried < atOnce; w++ {
 		if ns.Slots[w].Hold < ms(pin.Hold()) {

@@ -34,6 +34,8 @@ func joining() []promise {
 		}},
 		{says: "a member with greater times stops nobody and is lent them when a loss allows for them", alone: true, prove: raised},
 		{says: "what the namespace allows for falls when nobody needs it", alone: true, prove: fallen},
+		{says: "a late call does not decide a change that began again", alone: true, prove: beganAgain},
+		{says: "a loss counts by what a pin is about to fall from", alone: true, by: looksAtIncarnation, prove: lostBeforeAFall},
 		{says: "a client whose clock is far off is refused before anything is written", prove: clockFarOff},
 		{says: "a call fails when its context has ended", prove: contextEnded},
 		{says: "invalid requests are refused before anything is written", prove: invalid},
@@ -168,11 +170,73 @@ func fallen(t *testing.T, b *bench) {
 			s.requirePin(brief, skew, falls)
 			requireTold(t, g, brief, skew)
 		}
-		return g.Now > began+(brief+skew).Milliseconds()+200
+		return g.Pinned.MaxTTL == brief/2 || g.Pinned == lease.Pin{} && g.Now > began+2*brief.Milliseconds()
 	}, g, last)
 	s.requirePin(brief/2, skew, lease.PinChange{})
 	require.LessOrEqual(t, s.acquire().Ceiling, s.now.Load()+(brief/2).Milliseconds(), "it raises the namespace again, and has to wait")
 	s.requirePin(brief, skew, lease.PinChange{MaxTTL: brief / 2, Skew: skew})
+}
+
+// beganAgain tests a member that proposes a lower pin and pauses. Meanwhile another keeps the pin, and
+// a third proposes the same again, for which less time has passed.
+func beganAgain(t *testing.T, b *bench) {
+	s := b.open(t, 4, maxTTL(brief))
+	former := s.acquire()
+	paused := s.acquire(maxTTL(brief / 2))
+	former = s.keep(former)
+	for range 10 {
+		s.Sleep(brief / 8)
+		former = s.keep(former)
+	}
+	last := s.acquire(maxTTL(brief / 2))
+	if _, err := s.tryRenew(paused); err != nil {
+		requireKnown(t, err)
+	}
+	for range 2 {
+		last = s.keep(last)
+		if last.Now < former.Now+brief.Milliseconds() {
+			s.requirePin(brief, skew, lease.PinChange{Falls: true, MaxTTL: brief / 2, Skew: skew})
+			requireTold(t, last, brief, skew)
+		}
+	}
+}
+
+// lostBeforeAFall tests a loss that the renewal notices which would let the pin fall, at its time and
+// after another one.
+func lostBeforeAFall(t *testing.T, b *bench) {
+	tested := false
+	for i := range 10 {
+		if tested && i%2 == 0 {
+			return
+		}
+		s := b.open(t, 4, maxTTL(brief))
+		g := s.acquire(maxTTL(brief / 2))
+		if g.Pinned == (lease.Pin{}) {
+			return // the center does not tell when
+		}
+		for g.Pinned.Change.At <= 0 || g.Now < g.Pinned.Change.At-(brief/10).Milliseconds() {
+			s.Sleep(brief / 20)
+			if g = s.keep(g); g.Pinned.MaxTTL < brief {
+				break
+			}
+		}
+		if g.Pinned.MaxTTL < brief { // this machine was too slow
+			continue
+		}
+		s.Sleep(brief / 5)
+		if i%2 == 1 {
+			if g = s.keep(g); g.Pinned.MaxTTL < brief {
+				return // it has fallen
+			}
+		}
+		b.Reincarnate(t)
+		_, err := s.tryRenew(g)
+		requireKnown(t, err)
+		q := s.requireQuarantine(maxTTL(brief / 2))
+		require.GreaterOrEqual(t, s.horizon(q), g.Now+(brief+skew).Milliseconds())
+		tested = true
+	}
+	require.True(t, tested, "no renewal in time")
 }
 
 func clockFarOff(t *testing.T, b *bench) {

@@ -160,7 +160,7 @@ func (m *model) namespace(st store) rules.Namespace {
 func (m *model) storeOf(ns rules.Namespace) (st store) {
 	if pin := ns.Meta.Pin; pin != (lease.Pin{}) {
 		st.maxTTL, st.quarantine = int8(pin.MaxTTL.Milliseconds()), momentOf(ns.Meta.Quarantine)
-		st.former, st.at = int8(pin.Change.MaxTTL.Milliseconds()), momentOf(pin.Change.At)
+		st.former, st.at = int8(pin.Change.MaxTTL.Milliseconds()), momentOf(max(0, pin.Change.At))
 		if pin.Change.Falls {
 			st.former = -st.former
 		}

@@ -42,6 +42,7 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"a raise is never used", "redisseq/center.go", `next = rules.Advanced(pin, g.Now)`, `_ = rules.Advanced`, mini + "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"marks and owners do not show a raise", "redisseq/repin.lua", `carry(hold)`, ``, mini + "a raise outlives the records of its member and of the namespace"},
 	{"what marks and owners show counts for nothing", "redisseq/guard.lua", `if not m[1] and hold > wait then`, `if false then`, mini + "a raise outlives the records of its member and of the namespace"},
+	{"a pin falls before a loss counts", "redisseq/repin.lua", `if sound ~= '' and (`, `if false and (`, mini + "a loss counts by what a pin is about to fall from"},
 	{"a pin never falls", "redisseq/center.go", `next := rules.Proposed(pin, g); next != pin`, `next := rules.Proposed(pin, g); false`, mini + "what the namespace allows for falls when nobody needs it"},
 	{"no pin", "redisseq/guard.lua", `if pinned(m[1]) and m[1] ~= pin then`, `if false then`, mini + "members that differ are refused"},
 	{"a pool that shrank goes unseen", "redisseq/guard.lua", `if math.max(leases, marks, owned) > pool then`, `if false then`, "TestDamage/mark in excess"},

@@ -32,7 +32,7 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 	{"a holder is not told that its grant is not covered", "internal/rules/pin.go", `stored.Hold() < least.Hold()`, `false`, "a holder learns that the namespace was opened anew by who allows for less"},
 	{"a holder is not told of a lower skew", "internal/rules/pin.go", `stored.Hold() < least.Hold()`, `stored.MaxTTL < least.MaxTTL`, "a holder learns that the namespace was opened anew by who allows for less"},
 	{"no pin", "internal/rules/pin.go", `if !ok || joined`, `if ok && joined`, "members that differ are refused"},
-	{"a raise is used at once", "lease/pin.go", `p.Change = PinChange{MaxTTL: was.MaxTTL, Skew: was.Skew}`, `_ = was`, "a member with greater times stops nobody and is lent them when a loss allows for them"},
+	{"a raise is used at once", "lease/pin.go", `p.Change = PinChange{MaxTTL: was.MaxTTL, Skew: was.Skew, At: r.Owner.change()}`, `_ = was`, "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"a raise is used before it was on record for long", "internal/rules/pin.go", `now + ms(c.MaxTTL+c.Skew)`, `now`, "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"a raise is never used", "internal/rules/pin.go", `case now >= c.At:`, `case false:`, "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"who needs less is lost by the skew of others", "internal/rules/rules.go", `s.Expires >= now+ms(req.Skew)`, `s.Expires >= now+ms(max(req.Skew, 20*time.Second))`, "a member with greater times stops nobody and is lent them when a loss allows for them"},
@@ -104,6 +104,10 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 
 // onLimits are the limits of the rules, to the millisecond.
 var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants: []mutant{
+	{"a pin falls before a loss counts", "internal/rules/verbs.go", `if ns.Meta == before {`, `if pin == before.Pin {`, "TestLossBeforeAFall"},
+	{"what slots show is used at once", "internal/rules/pin.go", `p.Change = lease.PinChange{MaxTTL: least, Skew: p.Skew, At: begin(by)}`, `_ = begin`, "TestHoldOfSlots"},
+	{"a fall is like an earlier one", "internal/rules/pin.go", `return -int64(binary.LittleEndian.Uint32(by[8:]))`, `return 0 * int64(binary.LittleEndian.Uint32(by[8:]))`, "TestChangesDiffer"},
+	{"a raise is like an earlier one", "lease/owner.go", `return -int64(binary.LittleEndian.Uint32(o[8:]))`, `return 0 * int64(binary.LittleEndian.Uint32(o[8:]))`, "TestChangesDiffer"},
 	{"numbers are taken as they are read", "internal/rules/check.go", `return damaged("%s is %d, not 0 to %d", what, n, limit-1)`, `return nil`, "TestNumbersOfRecords"},
 	{"a record beyond the pool is read", partsGo, `if m.Pin != "" && slots > m.Slots {`, `if false {`, "TestDamaged"},
 	{"a record of a worker id is taken as it is read", partsGo, `return s, s.Check(worker)`, `return s, nil`, "TestDamaged"},

@@ -49,7 +49,6 @@ func TestTeeth(t *testing.T) {
 		{"renewal lowers the mark", center(loweredMark), MarkFell, nil, 0},
 		{"mark of a slot is forgotten when it is lent", center(forgottenMark), Duplicate, nil, 0},
 		{"a raise is used at once", center(usedAtOnce), Overlap, nil, 0},
-		{"no slot shows a raise", center(unshown), Overlap, nil, 0},
 		{"a pin falls at once", center(fallenAtOnce), Overlap, lessAfterMore, 0},
 
 		// Time without ids.
@@ -519,14 +518,6 @@ func usedAtOnce(w wrong) odd {
 	return w.after(func(ns *rules.Namespace) {
 		if p := &ns.Meta.Pin; !p.Change.Falls {
 			p.Change = lease.PinChange{}
-		}
-	})
-}
-
-func unshown(w wrong) odd {
-	return w.after(func(ns *rules.Namespace) {
-		for i := range ns.Slots {
-			ns.Slots[i].Hold = 1
 		}
 	})
 }
