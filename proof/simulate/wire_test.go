@@ -323,7 +323,7 @@ func kindOf(err error) string {
 		{errNetwork, "network"},
 		{errDead, "dead"},
 		{context.DeadlineExceeded, "timeout"},
-		{context.Canceled, "canceled"},
+		{context.Canceled, "given up"},
 		{generator.ErrLeaseExpired, "expired"},
 		{generator.ErrExhausted, "exhausted"},
 		{generator.ErrNotStarted, "not started"},
