@@ -235,15 +235,18 @@ func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error
 	return next, nil
 }
 
-// pinTime is how long after the look, in milliseconds, a change of the pin that counts from then can
+// pinTime is how long after a look, in milliseconds, the end of a change that counts from the look can
 // be written.
 const pinTime = 1000
 
 // repin replaces the pin on record, if it is stored, and notes that. now is the server's clock before.
 func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin, now int64) error {
-	a := args{"pin": stored.String(), "newpin": pin.String(), "until": now + pinTime, "anywhere": int64(1)}
-	if stored.Change.At > 0 {
+	a := args{"pin": stored.String(), "newpin": pin.String(), "until": int64(math.MaxInt64), "anywhere": int64(1)}
+	switch {
+	case stored.Change.At > 0: // a change ends
 		a["anywhere"] = int64(0)
+	case pin.Change.At > 0: // its end is decided
+		a["until"] = now + pinTime
 	}
 	n, err := c.exec(ctx, "repin", k.args.with(a))
 	if n > 0 {

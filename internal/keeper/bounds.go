@@ -6,9 +6,9 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// covered returns a renewed g with a ceiling at most the MaxTTL of the namespace above the center's clock, unless that
-// of the range in use is later. A later one may be on record, as of a renewal by a clock that was
-// ahead, whose answer was lost. No quarantine covers it.
+// covered returns a renewed g with a ceiling at most the MaxTTL of the namespace above the center's
+// clock, unless that of the range in use is later. A later one may be on record, as of a renewal by
+// a clock that was ahead, whose answer was lost. No quarantine covers it.
 //
 // at is the generator's clock at the answer. If the center's clock was set back, the latest
 // time that it has shown counts.

@@ -104,7 +104,8 @@ func By(pin lease.Pin, req lease.Request) lease.Request {
 		req.Ahead = max(0, used-(req.MaxTTL-req.Ahead))
 	}
 	if req.MaxTTL = used; req.TTL > used {
-		req.TTL, req.Skew = used, min(req.Skew, used/3) // less than half, when the keeper renews
+		// A keeper renews when half of the TTL is left, which the skew must not exceed.
+		req.TTL, req.Skew = used, min(req.Skew, used/3)
 	}
 	return req
 }
