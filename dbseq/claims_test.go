@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // The rights that docs/engines.md lists suffice once an administrator has created the
@@ -57,20 +58,29 @@ func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 // everyStatement runs everything that an application and an operator do on empty tables.
 func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 	t.Helper()
+	driver, dsn := place(db)
+	c, err := dbseq.Open(driver, dsn)
+	n, err2 := dbseq.OpenSegments(driver, dsn)
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	defer c.Close()
+	defer n.Close()
+	return everyStatementOf(t, admin, c, n)
+}
+
+func everyStatementOf(t *testing.T, admin *gorm.DB, c *dbseq.Center, n *dbseq.Segments) error {
+	t.Helper()
 	ctx := t.Context()
 	for _, table := range []string{"slot", "ticket", "meta", "segment"} {
 		rawExec(t, admin, "DELETE FROM snowlease_"+table)
 	}
-	driver, dsn := place(db)
-	c, err := dbseq.Open(driver, dsn)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
 	if err := c.Extras().Init(ctx, soon(request("others", 1))); err != nil {
 		return err
 	}
-	g, err := c.Acquire(ctx, soon(request("others", 1)))
+	req := soon(request("others", 1))
+	req.Holder = ""
+	g, err := c.Acquire(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -90,16 +100,48 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 	}
 	rawExec(t, admin, "UPDATE snowlease_meta SET quarantine_ms = ?", g.Now)
 	g, err = c.Renew(ctx, g) // lends another range
-	_, err2 := c.Extras().Operator.Quarantine(ctx, "others", "by hand")
+	_, err2 := c.Extras().Operator.Quarantine(ctx, "others", "")
 	err = errors.Join(err, err2, c.Extras().Operator.Revoke(ctx, "others", g.Worker, g.Token), c.Extras().Operator.Retire(ctx, "others", "by hand"))
-	n, err2 := dbseq.OpenSegments(driver, dsn)
-	if err := errors.Join(err, err2); err != nil {
+	if err != nil {
 		return err
 	}
-	defer n.Close()
 	if err := n.Create(ctx, "orders", 7); err != nil {
 		return err
 	}
 	_, err = n.Reserve(ctx, reserve(1))
 	return err
+}
+
+// TestSQLModes: every statement works in every sql_mode, which the application sets for its pool.
+func TestSQLModes(t *testing.T) {
+	onThose(t, "mysql", func(t *testing.T, e engine, dsn string) {
+		admin := e.db(t, dsn)
+		for _, mode := range []string{
+			"", "ANSI", "ANSI_QUOTES", "PIPES_AS_CONCAT", "IGNORE_SPACE", "REAL_AS_FLOAT", "HIGH_NOT_PRECEDENCE", "NO_BACKSLASH_ESCAPES",
+			"NO_AUTO_VALUE_ON_ZERO", "NO_UNSIGNED_SUBTRACTION", "NO_DIR_IN_CREATE", "NO_ENGINE_SUBSTITUTION", "ONLY_FULL_GROUP_BY", "PAD_CHAR_TO_FULL_LENGTH",
+			"STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO", "TRADITIONAL", "ALLOW_INVALID_DATES",
+			"TIME_TRUNCATE_FRACTIONAL",                                             // MySQL alone has it
+			"ORACLE", "MSSQL", "DB2", "MAXDB", "POSTGRESQL", "MYSQL323", "MYSQL40", // MariaDB alone has these
+			"EMPTY_STRING_IS_NULL", "SIMULTANEOUS_ASSIGNMENT", "TIME_ROUND_FRACTIONAL", "ORACLE,EMPTY_STRING_IS_NULL,STRICT_ALL_TABLES",
+		} {
+			if admin.Exec("SET sql_mode = ?", mode).Error != nil {
+				continue
+			}
+			rawExec(t, admin, "SET sql_mode = DEFAULT")
+			in := dsn + "&sql_mode='" + mode + "'"
+			db, pool := e.db(t, in), e.pool(t, in)
+			rawExec(t, admin, "DROP TABLE IF EXISTS snowlease_slot, snowlease_ticket, snowlease_meta, snowlease_segment")
+			first(t, center(t, db), request("orders", 4))
+			require.NoError(t, segments(t, db).Create(t.Context(), "orders", 7))
+			require.NoError(t, everyStatement(t, admin, db), "%q, with parameters in the text", mode)
+			c, err := dbseq.New(pool, dbseq.MySQL, dbseq.WithQuarantine(lease.QuarantineNever))
+			require.NoError(t, err)
+			n, err := dbseq.NewSegments(pool, dbseq.MySQL)
+			require.NoError(t, err)
+			require.NoError(t, everyStatementOf(t, admin, c, n), "%q, prepared", mode)
+			found, err := c.Extras().Examine(t.Context(), "others")
+			require.NoError(t, err)
+			require.NotContains(t, fmt.Sprint(found), "rror ", "%q", mode)
+		}
+	})
 }

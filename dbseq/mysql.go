@@ -22,6 +22,7 @@ var mysql = dialect{
 	numbers: hexadecimal(),
 	gaps:    true,
 	write: func(text string) string {
+		text = strings.ReplaceAll(text, "''", "SPACE(0)") // with sql_mode EMPTY_STRING_IS_NULL, '' is NULL
 		text, _, _ = strings.Cut(strings.ReplaceAll(text, "REPLY(", "LAST_INSERT_ID("), "\nRETURNING ")
 		if whole, ok := strings.CutSuffix(text, "\nON CONFLICT DO NOTHING"); ok {
 			return strings.Replace(whole, "INSERT INTO", "INSERT IGNORE INTO", 1)

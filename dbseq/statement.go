@@ -82,7 +82,7 @@ func (d *dialect) filled(prefix, now, incarnation string) *statements {
 	s := &statements{now: now, incarnation: incarnation, all: map[string]statement{}}
 	same := d.same(incarnation)
 	if incarnation == "" {
-		incarnation, same = "''", "1 = 1"
+		incarnation, same = d.write("''"), "1 = 1"
 	}
 	s.fill = strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
 	return s

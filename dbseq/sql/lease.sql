@@ -6,6 +6,8 @@
 -- {incarnation} is the server that runs the statement.
 -- {same} is true if that is the server on record.
 --
+-- An empty parameter is NULL on a MariaDB with sql_mode EMPTY_STRING_IS_NULL.
+--
 -- No column is read after it is set: SET of MySQL evaluates from left to right with the new
 -- values, or with the old ones under sql_mode SIMULTANEOUS_ASSIGNMENT.
 
@@ -51,7 +53,7 @@ SELECT {now}, slot, token, ver, ticket, hwm_ms, expires_ms
 -- Writes what the rules have decided from what was read, if nothing of that has changed since,
 -- and the clock has neither stepped back nor come too far.
 UPDATE snowlease_slot
-   SET owner = :owner, holder = :holder, ver = ver + 1, ticket = :ticket, seen_ms = {now}, since_ms = :since,
+   SET owner = :owner, holder = COALESCE(:holder, ''), ver = ver + 1, ticket = :ticket, seen_ms = {now}, since_ms = :since,
        token = :token, floor_ms = :floor, expires_ms = :expires, hwm_ms = :mark
  WHERE ns = :ns AND slot = :slot AND ver = :ver AND expires_ms = :wasexpires AND hwm_ms = :wasmark
    AND {now} BETWEEN :lo AND :hi
@@ -90,7 +92,7 @@ RETURNING {now};
 
 -- name: open
 INSERT INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)
-SELECT :ns, :pin, {incarnation}, '', CASE WHEN :hold > 0 THEN REPLY({now}) + :hold ELSE 0 END, :reason
+SELECT :ns, :pin, {incarnation}, '', CASE WHEN :hold > 0 THEN REPLY({now}) + :hold ELSE 0 END, COALESCE(:reason, '')
   FROM (SELECT 1 AS one) AS one WHERE {now} BETWEEN :lo AND :hi
 ON CONFLICT DO NOTHING
 RETURNING {now};

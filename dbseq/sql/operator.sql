@@ -4,7 +4,7 @@
 SELECT {now}, pin, incarnation, former, quarantine_ms, reason FROM snowlease_meta WHERE ns = :ns;
 
 -- name: quarantine
-UPDATE snowlease_meta SET reason = :reason, quarantine_ms = GREATEST(quarantine_ms, {now} + :hold) WHERE ns = :ns AND pin = :pin;
+UPDATE snowlease_meta SET reason = COALESCE(:reason, ''), quarantine_ms = GREATEST(quarantine_ms, {now} + :hold) WHERE ns = :ns AND pin = :pin;
 
 -- name: revoke
 -- The mark stays.
