@@ -1,10 +1,10 @@
 package gormplugin_test
 
 import (
+	"strconv"
+
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm/clause"
-
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 func mapWays() []way {
@@ -87,9 +87,9 @@ func mapWays() []way {
 			require.IsType(c, "", rows[0]["id"])
 			require.NoError(c, c.db.Model(&Base36{}).Create(own).Error)
 			c.holds("base36", "id", own["id"])
-			id, err := snowflake.ParseID(own["id"].(string), 36)
+			id, err := strconv.ParseInt(own["id"].(string), 36, 64)
 			require.NoError(c, err)
-			c.issued(int64(id))
+			c.issued(id)
 		}},
 	}
 }

@@ -17,13 +17,11 @@ func ExampleID() {
 	}
 	b, _ := json.Marshal(order)
 	fmt.Println(string(b))
-	fmt.Println(order.ID.Base36(), order.ID.Base58(), order.ID.Base62())
-	_, err := snowflake.ParseID("QgmVVkni0S", 58)
+	_, err := snowflake.ParseID("17592884729911706E")
 	fmt.Println(err)
 	// Output:
 	// {"id":"175928847299117063"}
-	// 1c49kkphnxtz QgmVVkniES Czks0tP37X
-	// snowflake: parse id "QgmVVkni0S" in base 58: character '0' at 8 is not one of 123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz
+	// snowflake: parse id "17592884729911706E": character 'E' at 17 is no digit
 }
 
 // Any Layout decodes its ids, and the presets decode those of other issuers.

@@ -1,6 +1,7 @@
 package snowflake
 
 import (
+	"bytes"
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
@@ -8,14 +9,19 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// ID is an int64 with JSON, text and SQL encodings.
+// ID is an int64 with text, JSON and SQL forms.
 //
-// In JSON it is a string, because a JavaScript number holds only 53 bits. In a database
-// it is a BIGINT. Its text forms are the bare digits in base 10, 36, 58 or 62. Parsing
-// is strict, so each id has exactly one text in each base: no sign, spaces or leading
-// zeros, no other case, and nothing above 2^63-1.
+// Its text is the number in base 10, and its JSON that text as a string, because a
+// JavaScript number holds only 53 bits. In a database it is a BIGINT. Reading a text is
+// strict, so each id has exactly one: no sign, spaces or leading zeros, and nothing above
+// 2^63-1.
+//
+// Texts sort like ids only while they are equally long, and those of the default layout get
+// a 19th digit in 2027. In a column of text, use a plain publicid.Codec: its texts always
+// sort, and differ under any collation.
 //
 // The zero ID means "none yet" and is encoded like any other. A negative ID is invalid:
 // it can be written, but not read back.
@@ -24,139 +30,82 @@ import (
 // as a primary key.
 type ID int64
 
-// The digits of each base, from 0 up. Base 36 is lower case as in strconv, base 58 is
-// the Bitcoin alphabet, and base 62 is in ASCII order.
-const (
-	digits10 = "0123456789"
-	digits36 = "0123456789abcdefghijklmnopqrstuvwxyz"
-	digits58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-	digits62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-)
+// ParseID parses a text that String wrote. It is strict: see ID.
+func ParseID(s string) (ID, error) { return parse(s) }
 
-func digitsOf(base int) (string, error) {
-	switch base {
-	case 10:
-		return digits10, nil
-	case 36:
-		return digits36, nil
-	case 58:
-		return digits58, nil
-	case 62:
-		return digits62, nil
+func parse[T string | []byte](text T) (ID, error) {
+	var n uint64 // of up to 19 digits, so it does not overflow
+	ok := len(text) > 0 && len(text) <= 19 && (text[0] != '0' || len(text) == 1)
+	for i := 0; ok && i < len(text); i++ {
+		digit := text[i] - '0'
+		ok = digit <= 9
+		n = n*10 + uint64(digit)
 	}
-	return "", fmt.Errorf("snowflake: base %d is unknown: choose 10, 36, 58 or 62", base)
+	if !ok || n > math.MaxInt64 {
+		return 0, refusal(string(text))
+	}
+	return ID(n), nil
 }
 
-// ParseID parses an id in base 10, 36, 58 or 62. Parsing is strict: see ID.
-func ParseID(s string, base int) (ID, error) {
-	digits, err := digitsOf(base)
-	if err != nil {
-		return 0, err
+// refusal says why s is no id.
+func refusal(s string) error {
+	why := "it is above 2^63-1"
+	i := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+	switch {
+	case s == "":
+		why = "it is empty"
+	case i == 0 && s[0] == '-':
+		why = "an id is not negative"
+	case i >= 0:
+		r, _ := utf8.DecodeRuneInString(s[i:])
+		why = fmt.Sprintf("character %q at %d is no digit", r, i)
+	case s[0] == '0':
+		why = "it has leading zeros; remove them"
 	}
-	fault := func(why string) (ID, error) {
-		const show = 40 // s may be untrusted input of any length
-		if len(s) > show {
-			return 0, fmt.Errorf("snowflake: parse id %q... (%d bytes) in base %d: %s", s[:show], len(s), base, why)
-		}
-		return 0, fmt.Errorf("snowflake: parse id %q in base %d: %s", s, base, why)
+	const show = 40
+	if len(s) > show { // s may be untrusted input of any length
+		return fmt.Errorf("snowflake: parse id %q... (%d bytes): %s", s[:show], len(s), why)
 	}
-	if s == "" {
-		return fault("it is empty")
-	}
-	var id int64
-	for i := range len(s) {
-		d := strings.IndexByte(digits, s[i])
-		switch {
-		case d < 0 && i == 0 && s[i] == '-':
-			return fault("an id is not negative")
-		case d < 0:
-			return fault(fmt.Sprintf("character %q at %d is not one of %s", s[i], i, digits))
-		case id > (math.MaxInt64-int64(d))/int64(base):
-			return fault("it is above 2^63-1")
-		}
-		id = id*int64(base) + int64(d)
-	}
-	if len(s) > 1 && s[0] == digits[0] {
-		return fault(fmt.Sprintf("it has a leading %q; remove it", digits[0]))
-	}
-	return ID(id), nil
-}
-
-// Format returns id in base 10, 36, 58 or 62. It fails for any other base.
-func (id ID) Format(base int) (string, error) {
-	digits, err := digitsOf(base)
-	if err != nil {
-		return "", err
-	}
-	return id.text(digits), nil
+	return fmt.Errorf("snowflake: parse id %q: %s", s, why)
 }
 
 // String returns id in base 10.
 func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
 
-// Base36 returns id in base 36, 0-9a-z: at most 13 characters.
-func (id ID) Base36() string { return id.text(digits36) }
+// AppendText appends id in base 10 to b.
+func (id ID) AppendText(b []byte) ([]byte, error) { return strconv.AppendInt(b, int64(id), 10), nil }
 
-// Base58 returns id in base 58 with the Bitcoin alphabet, which lacks 0, O, I and l: at
-// most 11 characters.
-func (id ID) Base58() string { return id.text(digits58) }
-
-// Base62 returns id in base 62, 0-9A-Za-z: at most 11 characters.
-func (id ID) Base62() string { return id.text(digits62) }
-
-func (id ID) text(digits string) string {
-	var buf [20]byte // the longest text is -9223372036854775808
-	u, base, i := uint64(id), uint64(len(digits)), len(buf)
-	if id < 0 {
-		u = -u
-	}
-	for {
-		i--
-		buf[i] = digits[u%base]
-		if u /= base; u == 0 {
-			break
-		}
-	}
-	if id < 0 {
-		i--
-		buf[i] = '-'
-	}
-	return string(buf[i:])
-}
-
-// MarshalText returns id in base 10, like String.
-func (id ID) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(id), 10), nil }
+// MarshalText returns id in base 10, which package json makes a string.
+func (id ID) MarshalText() ([]byte, error) { return id.AppendText(nil) }
 
 // UnmarshalText parses id in base 10, strictly: see ID.
 func (id *ID) UnmarshalText(b []byte) error {
-	parsed, err := ParseID(string(b), 10)
+	parsed, err := parse(b)
 	if err == nil {
 		*id = parsed
 	}
 	return err
 }
 
-// MarshalJSON returns id as a JSON string in base 10.
-func (id ID) MarshalJSON() ([]byte, error) {
-	return append(strconv.AppendInt([]byte{'"'}, int64(id), 10), '"'), nil
-}
-
 // UnmarshalJSON parses a JSON string or an integer in base 10. On null, id stays
 // unchanged. A fraction or an exponent is an error, because whatever wrote it has most
 // likely rounded the id.
 func (id *ID) UnmarshalJSON(b []byte) error {
-	s := string(b)
-	switch {
-	case s == "null":
+	switch n := len(b); {
+	case string(b) == "null":
 		return nil
-	case s != "" && s[0] == '"':
+	case n > 1 && b[0] == '"' && b[n-1] == '"' && bytes.IndexByte(b, '\\') < 0:
+		b = b[1 : n-1]
+	case n > 0 && b[0] == '"':
+		var s string
 		if err := json.Unmarshal(b, &s); err != nil {
 			return fmt.Errorf("snowflake: id in JSON: %w", err)
 		}
-	case strings.ContainsAny(s, ".eE") && (s[0] == '-' || s[0] >= '0' && s[0] <= '9'):
-		return fmt.Errorf("snowflake: id in JSON: %.40s is not written as an integer: write ids as strings", s)
+		b = []byte(s)
+	case n > 0 && bytes.ContainsAny(b, ".eE") && (b[0] == '-' || b[0] >= '0' && b[0] <= '9'):
+		return fmt.Errorf("snowflake: id in JSON: %.40s is not written as an integer: write ids as strings", b)
 	}
-	return id.UnmarshalText([]byte(s))
+	return id.UnmarshalText(b)
 }
 
 // Scan reads a BIGINT column, or a text column in base 10. NULL is an error; scan a
@@ -187,7 +136,7 @@ func (id *ID) Scan(src any) error {
 	case nil:
 		return errors.New("snowflake: scan id: the column is NULL: scan into *ID or sql.Null[ID]")
 	default:
-		return fmt.Errorf("snowflake: scan id: cannot read an id from a column of %T: use BIGINT", src)
+		return fmt.Errorf("snowflake: scan id: cannot read an id from a %T: a column is a BIGINT", src)
 	}
 	return nil
 }

@@ -335,7 +335,7 @@ func tell(t require.TestingT, conn gorm.Dialector, other *sql.DB, s story, prefi
 			if slices.Contains(b.presets[i], key) {
 				continue
 			}
-			id, err := snowflake.ParseID(key, 10)
+			id, err := snowflake.ParseID(key)
 			require.NoError(t, err)
 			parts, err := snowflake.Layout{}.Decode(int64(id))
 			require.NoError(t, err)

@@ -39,9 +39,6 @@ its line or argument number, continues with the others and exits with 1.`,
 			if err != nil {
 				return err
 			}
-			if _, err := snowflake.ID(0).Format(d.base); err != nil {
-				return fmt.Errorf("--base: %w", err)
-			}
 			named := layout.app.file != "" || changed(cmd, layoutParts)
 			d.decode, d.layout, d.assumed = l.Decode, l, !named && source == ""
 			if source != "" {
@@ -62,7 +59,6 @@ its line or argument number, continues with the others and exits with 1.`,
 	layout.register(cmd)
 	layout.app.register(cmd)
 	cmd.Flags().StringVar(&source, "source", "", "the generator that made the IDs, by its defaults: "+strings.Join(sourceNames(), ", "))
-	cmd.Flags().IntVar(&d.base, "base", 10, "base of the IDs: 10, 36, 58 or 62")
 	jsonFlag(cmd, &d.json)
 	return cmd
 }
@@ -70,7 +66,6 @@ its line or argument number, continues with the others and exits with 1.`,
 type decoder struct {
 	layout      snowflake.Layout
 	decode      func(int64) (snowflake.Parts, error)
-	base        int
 	name        string // of the program
 	json        bool
 	assumed     bool // no flag names the layout
@@ -126,7 +121,7 @@ const (
 
 // one prints a decoded id, or why it cannot be decoded. It returns only write errors.
 func (d *decoder) one(text, kind string, place int) error {
-	id, err := snowflake.ParseID(text, d.base)
+	id, err := snowflake.ParseID(text)
 	var p snowflake.Parts
 	if err == nil {
 		p, err = d.decode(int64(id))

@@ -14,7 +14,6 @@ func encodeCommand() *cobra.Command {
 		layout layoutFlags
 		parts  snowflake.Parts
 		when   string
-		base   int
 	)
 	cmd := &cobra.Command{
 		Use:   "encode [flags]",
@@ -30,9 +29,6 @@ Do not use it to issue ids: a process may issue the same id.`,
 			if err != nil {
 				return err
 			}
-			if _, err := snowflake.ID(0).Format(base); err != nil {
-				return fmt.Errorf("--base: %w", err)
-			}
 			parts.Time = time.Now()
 			if when != "" {
 				if parts.Time, err = parseTime(when); err != nil {
@@ -43,8 +39,7 @@ Do not use it to issue ids: a process may issue the same id.`,
 			if err != nil {
 				return failed(err)
 			}
-			text, _ := snowflake.ID(id).Format(base)
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), id)
 			return failed(err)
 		},
 	}
@@ -55,6 +50,5 @@ Do not use it to issue ids: a process may issue the same id.`,
 	flags.Int64Var(&parts.Worker, "worker", 0, "the worker id")
 	flags.Int64Var(&parts.Business, "business", 0, "the business number")
 	flags.Int64Var(&parts.Sequence, "sequence", 0, "the number within the tick")
-	flags.IntVar(&base, "base", 10, "base of the id: 10, 36, 58 or 62")
 	return cmd
 }

@@ -192,17 +192,17 @@ func TestDecode(t *testing.T) {
 		byDefault = "912050440815641783   2026-11-21T10:42:50.168Z        7         0        1207\n"
 	)
 	for line, want := range map[string]string{
-		"decode 175928847299117063 --preset=discord":                                 head + discord,
-		"decode --epoch=2019-05-05T00:00:00+08:00 --bits=41/5/5/12 1369734562062337": head + "1369734562062337     2019-05-08T10:42:50.168Z        1         2           1\n",
-		"decode --epoch=1577808000000 --unit=10ms --bits=39/8/0/16 33554433":         head + "33554433             2019-12-31T16:00:00.020Z        0         0           1\n",
-		"\n QgmVVkniES\r\n\n21 | decode --base=58 - QgmVVkniES --preset=discord":     head + discord + "58                   2015-01-01T00:00:00.000Z        0         0          58\n" + discord,
-		"decode 912050440815641783":                                                  head + byDefault + "In the default layout, epoch=1577808000000 unit=1ms bits=41/5/0/17; for another, give --preset or --config.\n",
-		"decode 912050440815641783 --preset=default":                                 head + byDefault,
+		"decode 175928847299117063 --preset=discord":                                   head + discord,
+		"decode --epoch=2019-05-05T00:00:00+08:00 --bits=41/5/5/12 1369734562062337":   head + "1369734562062337     2019-05-08T10:42:50.168Z        1         2           1\n",
+		"decode --epoch=1577808000000 --unit=10ms --bits=39/8/0/16 33554433":           head + "33554433             2019-12-31T16:00:00.020Z        0         0           1\n",
+		"\n 175928847299117063\r\n\n58 | decode - 175928847299117063 --preset=discord": head + discord + "58                   2015-01-01T00:00:00.000Z        0         0          58\n" + discord,
+		"decode 912050440815641783":                                                    head + byDefault + "In the default layout, epoch=1577808000000 unit=1ms bits=41/5/0/17; for another, give --preset or --config.\n",
+		"decode 912050440815641783 --preset=default":                                   head + byDefault,
 		"decode -":        "",
 		"decode --json 1": `{"id":"1","time":"2019-12-31T16:00:00.000Z","worker":0,"business":0,"sequence":1}` + "\n",
 		"decode --json 175928847299117063 --preset=discord":                                `{"id":"175928847299117063","time":"2016-04-30T11:18:25.796Z","worker":32,"business":0,"sequence":7}` + "\n",
 		"encode --preset=discord --time=2016-04-30T11:18:25.796Z --worker=32 --sequence=7": "175928847299117063\n",
-		"encode --preset=discord --time=1462015105796 --worker=32 --sequence=7 --base=58":  "QgmVVkniES\n",
+		"encode --preset=discord --time=1462015105796 --worker=32 --sequence=7":            "175928847299117063\n",
 		"cus_0saa6m2dr40006\n 31 | publicid --prefix=cus 912338055136935936 -":             "cus_0saa6m2dr40006\n912338055136935936\ncus_000000000000zv\n",
 	} {
 		require.Equal(t, want, in(t).ok(line), line)
@@ -213,13 +213,13 @@ func TestDecode(t *testing.T) {
 func TestBadIDsAreNamed(t *testing.T) {
 	t.Parallel()
 	printed := in(t).exits(exitFailed, "12x\n1\n\n-3\n0 | decode 7 seven -",
-		`argument 2: snowflake: parse id "seven" in base 10`, `line 1: snowflake: parse id "12x"`,
-		`line 4: snowflake: parse id "-3" in base 10: an id is not negative`, "line 5: snowflake: decode 0", "snowlease: 4 of 6 ids could not be decoded")
+		`argument 2: snowflake: parse id "seven"`, `line 1: snowflake: parse id "12x"`,
+		`line 4: snowflake: parse id "-3": an id is not negative`, "line 5: snowflake: decode 0", "snowlease: 4 of 6 ids could not be decoded")
 	require.Equal(t, 9, strings.Count(printed, "\n"), "the header, 7, 1, the layout and the errors")
 	in(t).exits(exitFailed, strings.Repeat("9", 1<<17)+" | decode -", "read line 1: bufio.Scanner: token too long")
 	in(t).exits(exitFailed, "cus_0saa6m2dr40007\n5 | publicid --prefix=cus x 0 9223372036854775808 "+sealedText+" -", "cus_0000000000005a\n",
 		`argument 1: publicid: "x" is not an id of kind cus: it does not begin with "cus_"`, "argument 2: publicid: an id is positive, not 0",
-		`argument 3: snowflake: parse id "9223372036854775808" in base 10: it is above 2^63-1`, "argument 4: ", "line 1: ", "its check character does not fit",
+		`argument 3: snowflake: parse id "9223372036854775808": it is above 2^63-1`, "argument 4: ", "line 1: ", "its check character does not fit",
 		"snowlease: 5 of 6 could not be translated")
 }
 
@@ -243,7 +243,6 @@ func TestUsage(t *testing.T) {
 		"decode -store=redis://:word@h":                "unknown shorthand flag: 's': flags of more than one letter begin with two dashes",
 		"workers --=redis://:word@h":                   "bad flag syntax: write --name=value",
 		"decode 1 --preset=uuid":                       `layout preset "uuid" is unknown: choose default`,
-		"decode 1 --base=16":                           "--base: snowflake: base 16 is unknown: choose 10, 36, 58 or 62",
 		"decode 1 --bits=41/5/17":                      `--bits "41/5/17" is not time/worker/business/sequence`,
 		"decode 1 --bits=41/5/0/17/1":                  "is not time/worker/business/sequence",
 		"decode 1 --bits=41/5/0/x":                     "is not time/worker/business/sequence",
@@ -257,7 +256,6 @@ func TestUsage(t *testing.T) {
 		"publicid 5":                                   `required flag(s) "prefix" not set`,
 		"encode 7":                                     "snowlease encode takes no arguments",
 		"encode --time=now":                            `--time "now" is neither`,
-		"encode --base=2":                              "base 2 is unknown",
 		"encode --key=ids":                             "--key is set without --config",
 		"config list":                                  `unknown command "list" for "snowlease config": choose check, schema`,
 		"config check":                                 "name the file: snowlease config check config.yaml",

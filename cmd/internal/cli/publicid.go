@@ -70,7 +70,7 @@ first seals, all open.`,
 // publicID returns an id and its text. The text that is given may be either.
 func publicID(codec *publicid.Codec, text string) (id snowflake.ID, public string, err error) {
 	if strings.Trim(text, "0123456789") == "" {
-		if id, err = snowflake.ParseID(text, 10); err == nil {
+		if id, err = snowflake.ParseID(text); err == nil {
 			public, err = codec.Encode(int64(id))
 		}
 		return id, public, err

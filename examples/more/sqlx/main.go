@@ -73,7 +73,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 		return err
 	}
 	for _, o := range read {
-		fmt.Fprintln(out, o.ID, o.Total, o.ID.Base58())
+		fmt.Fprintln(out, o.ID, o.Total)
 	}
 	return nil
 }
