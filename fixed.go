@@ -42,6 +42,7 @@ type fixed struct {
 }
 
 func (f fixed) Start(context.Context) ([]any, error) {
+	f.gen.Resume()
 	now := time.Now().UnixMilli()
 	_, err := f.gen.Adopt(generator.Range{
 		Worker: f.worker, Floor: now - 1, Ceiling: f.gen.Layout().Ends().UnixMilli() - 1, Now: now, At: f.gen.Elapsed(),

@@ -84,7 +84,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// A worker of New issues ids from Start on, and may be started again after an error.
+// A worker of New issues ids from Start on, and may be started again after an error and after Stop.
 func TestStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		down := errors.New("connection refused")
@@ -98,9 +98,14 @@ func TestStart(t *testing.T) {
 		o.err = nil
 		require.NoError(t, w.Start(t.Context()))
 		defer func() { _ = w.Stop(context.Background()) }()
-		require.ErrorContains(t, w.Start(t.Context()), "starts only once")
-		_, err = w.NextID()
+		require.ErrorContains(t, w.Start(t.Context()), "it has started")
+		id, err := w.NextID()
 		require.NoError(t, err)
+		require.NoError(t, w.Stop(t.Context()))
+		require.NoError(t, w.Start(t.Context()))
+		again, err := w.NextID()
+		require.NoError(t, err)
+		require.Greater(t, again, id)
 		worker := w.Status().Worker
 		require.NoError(t, w.Reset(t.Context()))
 		require.NotEqual(t, worker, w.Status().Worker)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/generator"
@@ -30,7 +29,6 @@ type Worker struct {
 	source source.Source[Status]
 	setup  source.Setup[Status]
 	sizes  batches
-	closed sync.Once
 }
 
 var _ snowflake.Source = (*Worker)(nil)
@@ -107,8 +105,9 @@ func (w *Worker) Decode(id int64) (snowflake.Parts, error) { return w.cfg.Layout
 func (w *Worker) Encode(p snowflake.Parts) (int64, error) { return w.cfg.Layout.Encode(p) }
 
 // Start borrows the worker id, for a worker of New. It waits as Open does, and ends slightly
-// before ctx does, so that its error reaches a caller that gives up at the deadline. A worker
-// starts once. After an error it holds nothing, and may be started again.
+// before ctx does, so that its error reaches a caller that gives up at the deadline. After an error
+// the worker holds nothing and may be started again, as after Stop: its ids then ascend from where
+// they were, and its Streams go on.
 //
 // Errors: those of Open for a center.
 func (w *Worker) Start(ctx context.Context) error {
@@ -151,7 +150,7 @@ func (w *Worker) remedy(ctx context.Context, err error) string {
 	return text
 }
 
-// Stop ends issuing for good and gives the worker id back. It interrupts a start or Reset
+// Stop ends issuing and gives the worker id back. It interrupts a start or Reset
 // under way. It tries for up to 5 s, whether or not ctx has ended, so the context of
 // signal.NotifyContext will do. After an error the worker id may still be lent, until its
 // lease ends. Stop does not
@@ -159,7 +158,7 @@ func (w *Worker) remedy(ctx context.Context, err error) string {
 func (w *Worker) Stop(ctx context.Context) error {
 	err := w.source.Stop(ctx)
 	if w.setup.Close != nil {
-		w.closed.Do(func() { err = errors.Join(err, w.setup.Close()) })
+		err = errors.Join(err, w.setup.Close())
 	}
 	return err
 }

@@ -16,6 +16,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
+	c.opened.reopen()
 	k := c.newCall(req, lease.Pin{}, true)
 	err = c.verb(ctx, k, "acquire a worker id", func(ctx context.Context) (err error) {
 		g, err = c.acquire(ctx, k)

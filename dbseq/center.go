@@ -72,7 +72,7 @@ func (c *Center) Extras() lease.Extras {
 	}
 }
 
-// Close closes the pool if Open opened it. It releases no worker id.
+// Close closes the pool if Open opened it, until the next Acquire. It releases no worker id.
 func (c *Center) Close() error { return c.close() }
 
 // Slots implements lease.Lister. It returns none if the namespace has no record, and fails if

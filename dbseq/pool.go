@@ -25,9 +25,10 @@ import (
 type conn struct {
 	set     option.Set
 	dialect *dialect
-	pool    func() *sql.DB // opened on first use, so an unused center needs no Close
-	own     bool           // whether Close closes the pool
-	name    string         // for logs, without secrets
+	pool    func() *sql.DB
+	own     bool    // whether Close closes the pool
+	opened  ownPool // if own
+	name    string  // for logs, without secrets
 	warning string
 
 	main       string               // the table whose schema is that of all
@@ -117,8 +118,8 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 	if err := connector.parse(text); err != nil {
 		return nil, err
 	}
-	c.own = true
-	c.pool = sync.OnceValue(func() *sql.DB {
+	c.own, c.pool = true, c.opened.get
+	c.opened.open = func() *sql.DB {
 		pool := sql.OpenDB(connector)
 		pool.SetMaxOpenConns(2)
 		pool.SetConnMaxLifetime(10 * time.Minute) // follows a host name that moves to another server
@@ -126,8 +127,43 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 			pool.SetMaxOpenConns(1)
 		}
 		return pool
-	})
+	}
 	return c, nil
+}
+
+// An ownPool is opened by its first use, so that an unused center needs no Close, and again for a
+// worker that starts after a Close.
+type ownPool struct {
+	open   func() *sql.DB
+	mu     sync.Mutex
+	db     *sql.DB
+	closed bool
+}
+
+func (p *ownPool) get() *sql.DB {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.db == nil {
+		p.db = p.open()
+	}
+	return p.db
+}
+
+// shut makes later calls fail, until reopen.
+func (p *ownPool) shut() error {
+	db := p.get()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	return db.Close()
+}
+
+func (p *ownPool) reopen() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		p.db, p.closed = nil, false
+	}
 }
 
 // find returns a driver that is registered with database/sql.
@@ -197,7 +233,7 @@ func (c *conn) close() error {
 	if !c.own {
 		return nil
 	}
-	return c.pool().Close()
+	return c.opened.shut()
 }
 
 // warnings returns what is dangerous about the connection: that it shares the application's

@@ -195,6 +195,10 @@ func TestClose(t *testing.T) {
 		_, err := c.Renew(t.Context(), g)
 		require.ErrorContains(t, err, "sql: database is closed: it was closed before this call")
 		require.ErrorIs(t, err, lease.ErrSetup)
+		_, err = c.Acquire(t.Context(), request("orders", 4)) // a worker that starts again
+		require.NoError(t, err)
+		_, err = c.Renew(t.Context(), g)
+		require.NoError(t, err)
 		require.Contains(t, c.Extras().Name, string(e.dialect))
 		require.NotContains(t, c.Extras().Name, "snowlease:snowlease")
 	})

@@ -69,6 +69,9 @@ func TestModule(t *testing.T) {
 	require.EqualValues(t, 1, auto.ID)
 	app.RequireStop()
 	require.ErrorIs(t, db.Create(&Plain{}).Error, snowlease.ErrStopped)
+	app.RequireStart() // as fx allows
+	require.NoError(t, db.Create(&Plain{}).Error)
+	app.RequireStop()
 
 	for _, tt := range []struct {
 		name string

@@ -77,6 +77,48 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 	}
 }
 
+// fx may start an application again that has stopped. The worker, its streams and backdated ids go on.
+func TestStartAfterStop(t *testing.T) {
+	t.Parallel()
+	for _, s := range append(stores(), store{"redis-sequence", func(t testing.TB) fx.Option { return universal(newRedis(t, testserver.Redis(t))) }, ""}) {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := idworker.Config{Namespace: namespace(t), Layout: business, Store: idworker.StoreConfig{Quarantine: s.quarantine}}
+			if s.name == "redis-sequence" {
+				cfg.Mode = idworker.ModeRedisSequence
+			}
+			inDB := !strings.Contains(s.name, "redis")
+			var w *idworker.IdWorker
+			var past *history.Issuer
+			more := fx.Options()
+			if inDB {
+				cfg.Reserved, more = 1, backdated(&past)
+			}
+			a := app(t, &w, fx.Supply(cfg), s.provide(t), more)
+			stream, err := w.For(2)
+			require.NoError(t, err)
+			last := int64(0)
+			for range 3 {
+				a.RequireStart()
+				for _, next := range []func() (int64, error){w.NextID, stream.NextID} {
+					id, err := next()
+					require.NoError(t, err)
+					id &^= 31 << 12 // whatever the business number
+					require.Greater(t, id, last)
+					last = id
+				}
+				if inDB {
+					_, err := past.Backfill(time.Now()).NextIDAt(t.Context(), time.Now().Add(-time.Hour))
+					require.NoError(t, err)
+				}
+				a.RequireStop()
+				_, err := stream.NextID()
+				require.ErrorIs(t, err, snowlease.ErrStopped)
+			}
+		})
+	}
+}
+
 // An application that is built and never started leaks nothing (goleak checks).
 func TestBuiltAndNeverStarted(t *testing.T) {
 	var w *idworker.IdWorker

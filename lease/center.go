@@ -37,8 +37,8 @@ type Center interface {
 	// its ceiling: try again.
 	Renew(ctx context.Context, g Grant) (Grant, error)
 
-	// Release gives g back. The holder must have stopped issuing ids for good. lastUsed is
-	// the last millisecond that it put into an id. The mark of the worker becomes lastUsed,
+	// Release gives g back. The holder must have stopped issuing ids of g for good. lastUsed
+	// is the last millisecond that it put into an id. The mark of the worker becomes lastUsed,
 	// clamped to g's floor and ceiling, and its slot is free at once.
 	//
 	// Errors: ErrLost, if g was already lost. It counts as success.

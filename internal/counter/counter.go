@@ -150,8 +150,8 @@ func (c *Counter) policy() prefetch.Policy {
 
 // Start waits within ctx until ids can be issued: for Redis, and for the end of a
 // quarantine. It refuses a Redis whose clock differs from this host's by more than
-// lease.MaxClockError. It reserves nothing. A second Start does nothing, and after Close it
-// returns generator.ErrStopped.
+// lease.MaxClockError. It reserves nothing. A second Start does nothing. After Close, it starts anew,
+// with ids above those before.
 //
 // These errors are returned at once: *lease.MismatchError, *lease.ClockError,
 // lease.ErrDamaged, and what wraps lease.ErrSetup, such as a refused login or a clock of
@@ -161,8 +161,9 @@ func (c *Counter) policy() prefetch.Policy {
 // If a quarantine lasts longer than ctx, Start returns *lease.QuarantineError, at once if
 // ctx has a deadline. The Counter has then started, and issues ids when the quarantine ends.
 func (c *Counter) Start(ctx context.Context) error {
-	if state := c.of.Standing(); !errors.Is(state, generator.ErrNotStarted) {
-		return state
+	c.of.Reopen()
+	if c.of.Standing() == nil {
+		return nil
 	}
 	return c.of.Try(ctx, func() error {
 		err := c.of.Call(ctx, false, func() error {
@@ -178,7 +179,7 @@ func (c *Counter) Start(ctx context.Context) error {
 	})
 }
 
-// Close stops the Counter for good. It discards ids that were reserved and not issued. It
+// Close stops the Counter. It discards ids that were reserved and not issued. It
 // does not close the client. A second Close does nothing. The error is always nil.
 func (c *Counter) Close() error {
 	c.of.Close()

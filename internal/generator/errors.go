@@ -11,7 +11,7 @@ var (
 	// because the lease was not renewed in time, or when a burst has used up a range that
 	// begins ahead of the clock. After the next renewal, there are ids again.
 	ErrLeaseExpired = errors.New("snowflake: lease expired: its range is used up and not renewed yet")
-	// ErrStopped is returned after Stop. It is permanent.
+	// ErrStopped is returned after Stop, until Resume.
 	ErrStopped = errors.New("snowflake: stopped")
 	// ErrExhausted is returned when a burst has used up its lead over the clock and
 	// demand still exceeds what the layout holds. After the center's clock steps back,

@@ -75,12 +75,15 @@ func (g *Generator) Extend(prev, next Range) bool {
 	return true
 }
 
-// Stop ends issuing for good. No id is issued after it returns. Stop returns the last
-// millisecond used within the generator's range, which is never below the range's
+// Stop ends issuing. No id is issued from its return until Resume and Adopt. Stop returns the
+// last millisecond used within the generator's range, which is never below the range's
 // floor. It returns 0 if the generator had no range, was stopped before, or is within
 // Adopt, which then returns the last use.
 func (g *Generator) Stop() (lastUsed int64) {
-	old := g.term.Swap(none(stopped, 0, pacer{}))
+	old := g.term.Load()
+	for !g.term.CompareAndSwap(old, none(stopped, old.drops, pacer{})) {
+		old = g.term.Load()
+	}
 	g.pause(markedStop)
 	// An issuer that has loaded the old term has its value already or gets none, as in
 	// Adopt. So used covers every id.
@@ -92,6 +95,14 @@ func (g *Generator) Stop() (lastUsed int64) {
 		close(old.ended)
 	}
 	return g.lastUsed(old, used)
+}
+
+// Resume lets a generator that was stopped adopt a range again. Its ids ascend across the stop. A
+// NextIDs under way since before the stop starts again, as after a Drop.
+func (g *Generator) Resume() {
+	if old := g.term.Load(); old.state == stopped {
+		g.term.CompareAndSwap(old, none(notStarted, old.drops+1, pacer{}))
+	}
 }
 
 // Drop takes the generator's range away. After it returns, no id of that range is

@@ -201,6 +201,19 @@ func TestEveryInterleavingOfALateRenewalAStopAndASwap(t *testing.T) {
 }
 
 func TestEveryInterleavingOfIssuersADropAndAnAdoption(t *testing.T) {
+	for _, end := range []func(*bench) int64{
+		func(b *bench) int64 { return b.Drop() },
+		func(b *bench) int64 {
+			defer b.Resume()
+			return b.Stop()
+		},
+	} {
+		dropAndAdopt(t, end)
+	}
+}
+
+func dropAndAdopt(t *testing.T, end func(*bench) int64) {
+	t.Helper()
 	explore(t, 1000, func(b *bench, l *issueLog) (map[string]func(), func() error) {
 		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
 		b.adopt(t, old)
@@ -210,7 +223,7 @@ func TestEveryInterleavingOfIssuersADropAndAnAdoption(t *testing.T) {
 			"a": l.issue(1, 3),
 			"b": func() { b.Extend(old, renewed) },
 			"c": func() {
-				l.used[9] = b.Drop()
+				l.used[9] = end(b)
 				if _, k, tm := b.take(1); k > 0 && tm.Worker == 9 {
 					l.faults = append(l.faults, errors.New("an id of the range that was dropped"))
 				}

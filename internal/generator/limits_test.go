@@ -3,6 +3,7 @@ package generator
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,18 +45,35 @@ func TestBatchThatFailsLeavesNothing(t *testing.T) {
 }
 
 // A batch that waits when the range is dropped has nothing of that range, which a copy of the
-// process may have reserved too. Another range alone does not make it start again.
+// process may have reserved too, even if it sleeps through a stop and another start. Another range
+// alone does not make it start again.
 func TestBatchStartsAgainAfterADrop(t *testing.T) {
-	for _, drop := range []bool{true, false} {
+	for by, swap := range map[string]func(b *bench){
+		"drop": func(b *bench) { b.Drop() }, "another range": func(*bench) {},
+		"stop": func(b *bench) {
+			b.Drop()
+			b.Stop()
+			b.Resume()
+		},
+	} {
 		b := newBench(t, snowflake.JSSafe(), WithMaxAhead(5*time.Millisecond))
+		asleep := new(sync.RWMutex)
+		b.at = func(p point) {
+			if p == loadedLast {
+				asleep.RLock()
+				defer asleep.RUnlock()
+			}
+		}
+		b.adopt(t, lent(3, t0, time.Minute))
+		b.Drop()
 		b.adopt(t, lent(1, t0, time.Minute))
 		ids, done := make([]int64, 64*10), make(chan error, 1)
 		go func() { done <- b.NextIDs(t.Context(), ids) }()
 		require.Eventually(t, func() bool { return b.Waits() > 0 }, time.Minute, time.Millisecond)
-		if drop {
-			b.Drop()
-		}
+		asleep.Lock()
+		swap(b)
 		b.adopt(t, lent(2, t0+1000, time.Minute))
+		asleep.Unlock()
 		b.Extend(b.term.Load().Range, b.term.Load().Range)
 		var err error
 		require.Eventually(t, func() bool {
@@ -76,7 +94,7 @@ func TestBatchStartsAgainAfterADrop(t *testing.T) {
 			require.NoError(t, err)
 			workers[p.Worker]++
 		}
-		require.Equal(t, drop, workers[1] == 0)
+		require.Equal(t, by != "another range", workers[1] == 0)
 		require.Positive(t, workers[2])
 	}
 }

@@ -100,7 +100,7 @@ type Status struct {
 }
 
 // A Keeper borrows a worker id for a generator, renews it and gives it back. It runs one
-// goroutine between Start and Stop. All methods are safe for concurrent use. The zero Keeper is
+// goroutine between Start and Stop, after which it may start again. All methods are safe for concurrent use. The zero Keeper is
 // not usable: call New.
 //
 // The loss of a lease does not stop ids at once: the generator may use up its range
@@ -118,7 +118,7 @@ type Keeper struct {
 	at        time.Duration      // the generator's clock at status.Grant.Now
 	cancel    context.CancelFunc // ends the loop
 	ended     chan struct{}      // closed when the loop has ended
-	stopping  bool               // Stop was called
+	stops     int                // calls of Stop
 	resets    int                // calls of Reset
 	interrupt func(by string)    // ends a Start or Reset under way
 	hurry     int                // calls of Reset that wait, and whose context has ended

@@ -727,16 +727,43 @@ func TestLifeCycle(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		require.ErrorContains(t, r.keeper.Reset(t.Context()), "idle")
 		r.start()
-		require.ErrorContains(t, r.keeper.Start(t.Context()), "starts only once")
-		r.next()
+		require.ErrorContains(t, r.keeper.Start(t.Context()), "it has started")
+		first, id := r.keeper.Status().Grant, r.next()
+		for range 2 {
+			require.NoError(t, r.keeper.Stop(t.Context()))
+			require.ErrorContains(t, r.keeper.Reset(t.Context()), "stopped")
+			require.ErrorIs(t, r.gen.Err(), generator.ErrStopped)
+
+			r.start()
+			again := r.keeper.Status().Grant
+			require.NotEqual(t, first.Owner, again.Owner)
+			time.Sleep(3 * lease.DefaultTTL) // it is renewed
+			require.True(t, r.next().Time.After(id.Time))
+		}
+		require.NoError(t, r.keeper.Reset(t.Context()))
 		require.NoError(t, r.keeper.Stop(t.Context()))
-		require.ErrorContains(t, r.keeper.Start(t.Context()), "stopped")
-		require.ErrorContains(t, r.keeper.Reset(t.Context()), "stopped")
+		for range 2 { // a start that fails leaves one that may be started or stopped
+			r.center.Intercept(func(context.Context, string, bool) error { return lease.ErrSetup })
+			require.ErrorIs(t, r.keeper.Start(t.Context()), lease.ErrSetup)
+			require.ErrorIs(t, r.gen.Err(), generator.ErrNotStarted)
+		}
+		require.NoError(t, r.keeper.Stop(t.Context()))
 		require.ErrorIs(t, r.gen.Err(), generator.ErrStopped)
 
-		r.member(nil)
-		require.NoError(t, r.keeper.Stop(t.Context()), "stop before start")
-		require.Error(t, r.keeper.Start(t.Context()))
+		// Stop ends the starts that were called before it, also those that wait for another.
+		r.center.Intercept(func(ctx context.Context, _ string, _ bool) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		failed := make(chan error, 2)
+		for range cap(failed) {
+			go func() { failed <- r.keeper.Start(t.Context()) }()
+		}
+		synctest.Wait()
+		require.NoError(t, r.keeper.Stop(t.Context()))
+		require.ErrorContains(t, <-failed, "stopped meanwhile")
+		require.ErrorContains(t, <-failed, "stopped meanwhile")
+		require.Equal(t, keeper.Stopped, r.keeper.Status().State)
 	})
 }
 

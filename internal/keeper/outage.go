@@ -79,7 +79,7 @@ func (o *outage) begin(k *Keeper) (lent generator.Range, stopped bool) {
 func (o *outage) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.timer != nil {
+	if o.since = (time.Time{}); o.timer != nil {
 		o.timer.Stop()
 	}
 }

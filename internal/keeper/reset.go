@@ -24,6 +24,7 @@ import (
 // that has not started, or has stopped, is an error.
 func (k *Keeper) Reset(ctx context.Context) error {
 	k.mu.Lock()
+	stops := k.stops
 	k.resets++ // before Drop: no answer under way puts back what that takes away
 	k.mu.Unlock()
 	k.cfg.Generator.Drop()
@@ -41,12 +42,12 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	}
 	defer func() { <-k.life }()
 	k.mu.Lock()
-	state, cancel, ended := k.status.State, k.cancel, k.ended
+	state, cancel, ended, over := k.status.State, k.cancel, k.ended, k.stops != stops
 	k.mu.Unlock()
-	if state == Idle || state == Stopped {
+	if over || state == Idle || state == Stopped {
 		return fmt.Errorf("lease: keeper of namespace %q is %v: there is nothing to reset", k.cfg.Request.Namespace, state)
 	}
-	ctx, done := k.untilStop(ctx)
+	ctx, done := k.untilStop(ctx, stops)
 	defer done()
 	cancel()
 	<-ended // soon: a Center returns when its context ends
@@ -57,7 +58,7 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	defer func() { // also if the center panics
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		if !k.stopping {
+		if k.stops == stops {
 			k.begin(ctx)
 		}
 	}()

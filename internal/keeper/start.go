@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/generator"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // Start borrows a worker id and begins to renew it. It waits until Wait has passed or
@@ -13,22 +16,26 @@ import (
 // If a worker id arrives when that time is up, Start gives it back, which takes at most 5 s
 // more.
 //
-// A Keeper starts only once. After an error, it holds nothing and may be started again.
-// Errors wrap those of Center.Acquire and name the center. Stop interrupts Start.
+// After an error, the Keeper holds nothing and may be started again, as after Stop: it then asks as
+// another owner. Errors wrap those of Center.Acquire and name the center. Stop interrupts Start.
 func (k *Keeper) Start(ctx context.Context) (err error) {
+	k.mu.Lock()
+	stops := k.stops
+	k.mu.Unlock()
 	if !k.enter(ctx) {
 		return fmt.Errorf("lease: keeper of namespace %q is busy with another Start, Reset or Stop: %w", k.cfg.Request.Namespace, context.Cause(ctx))
 	}
 	defer func() { <-k.life }()
 	k.mu.Lock()
-	if k.status.State != Idle {
+	if s := k.status.State; k.stops != stops || s != Idle && s != Stopped {
 		defer k.mu.Unlock()
-		return fmt.Errorf("lease: keeper of namespace %q is %v: a keeper starts only once", k.cfg.Request.Namespace, k.status.State)
+		return fmt.Errorf("lease: keeper of namespace %q is %v: it has started or was stopped meanwhile", k.cfg.Request.Namespace, s)
 	}
-	k.status.State, k.status.Err, k.status.FailingSince = Borrowing, nil, time.Time{}
+	k.status.State, k.status.Grant, k.status.Err, k.status.FailingSince = Borrowing, lease.Grant{}, nil, time.Time{}
+	k.lent = generator.Range{}
 	k.mu.Unlock()
 
-	ctx, done := k.untilStop(ctx)
+	ctx, done := k.untilStop(ctx, stops)
 	defer done()
 	started := false
 	defer func() {
@@ -36,6 +43,7 @@ func (k *Keeper) Start(ctx context.Context) (err error) {
 			k.note(Idle, err)
 		}
 	}()
+	k.cfg.Generator.Resume()
 	if err = k.borrowAtStart(ctx); err != nil {
 		return err
 	}
@@ -61,8 +69,9 @@ func (k *Keeper) enter(ctx context.Context) bool {
 	}
 }
 
-// untilStop returns a copy of ctx that also ends when Stop is called, or by interrupt.
-func (k *Keeper) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+// untilStop returns a copy of ctx that also ends when Stop has been called more than stops times, or
+// by interrupt.
+func (k *Keeper) untilStop(ctx context.Context, stops int) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -70,7 +79,7 @@ func (k *Keeper) untilStop(ctx context.Context) (context.Context, context.Cancel
 		cancel(fmt.Errorf("lease: keeper of namespace %q was %s meanwhile", k.cfg.Request.Namespace, by))
 	}
 	switch {
-	case k.stopping:
+	case k.stops != stops:
 		k.interrupt("stopped")
 	case k.hurry > 0:
 		k.interrupt("reset")

@@ -9,13 +9,13 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Stop ends renewing, then ends issuing for good, then gives the worker id back. It
+// Stop ends renewing, then ends issuing, then gives the worker id back. It
 // takes at most 5 s, even if ctx has ended, and interrupts a Start or Reset under way.
 // An error means that the worker id was not given back; it becomes free when its lease
 // expires. A second Stop does nothing.
 func (k *Keeper) Stop(ctx context.Context) error {
 	k.mu.Lock()
-	k.stopping = true
+	k.stops++
 	if k.interrupt != nil {
 		k.interrupt("stopped")
 	}

@@ -140,7 +140,19 @@ func (e *Issuer) Start(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Close ends e for good. It discards numbers that were reserved and not issued.
+// Reopen lets an Issuer that was closed start again.
+func (e *Issuer) Reopen() {
+	e.life.Lock()
+	defer e.life.Unlock()
+	if errors.Is(e.Standing(), e.Stopped) {
+		e.done = make(chan struct{})
+		e.cancel = func() { close(e.done) }
+		e.cur.Store(e.chunk(numberstore.Range{First: 1}, e.cur.Load().prior, 0))
+		e.report(e.NotStarted)
+	}
+}
+
+// Close ends e, until Reopen. It discards numbers that were reserved and not issued.
 func (e *Issuer) Close() {
 	e.life.Lock()
 	defer e.life.Unlock()

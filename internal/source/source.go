@@ -13,7 +13,7 @@ import (
 type Source[Status any] interface {
 	// Start makes ids available. It returns attributes for the log.
 	Start(ctx context.Context) (facts []any, err error)
-	// Stop ends issuing for good, then gives back what was borrowed. A second Stop does
+	// Stop ends issuing until the next Start, then gives back what was borrowed. A second Stop does
 	// nothing.
 	Stop(ctx context.Context) error
 	// Reset implements Worker.Reset.
@@ -46,6 +46,6 @@ type Setup[Status any] struct {
 	// Advise adds to an error of an id what to do, unless Explain knows the cause.
 	// Default: nothing is added.
 	Advise func(error) error
-	// Close frees what was opened for the Worker, once and after Stop. Default: nothing.
+	// Close frees what was opened for the Worker, after each Stop. Default: nothing.
 	Close func() error
 }

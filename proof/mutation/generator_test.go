@@ -7,6 +7,7 @@ const (
 	layoutGo    = "snowflake/layout.go"
 	rushGo      = "internal/generator/rush.go"
 
+	swapAtStop  = "old := g.term.Load()\n\tfor !g.term.CompareAndSwap(old, none(stopped, old.drops, pacer{})) {\n\t\told = g.term.Load()\n\t}\n"
 	raiseAtStop = "used := g.raise(func(last int64) int64 { return last + 1 })\n"
 )
 
@@ -86,8 +87,9 @@ var onGenerator = list{title: "generator", pkg: "internal/generator", mutants: [
 	{"a renewal changes the floor", handoverGo, `|| next.Floor != prev.Floor ||`, `||`, "TestExtendKeepsWorkerAndFloor"},
 	// Stopping.
 	{"a stop moves nothing", handoverGo, raiseAtStop + "\tif old.state == stopped {", "used := g.last.Load()\n\tif old.state == stopped {", "TestEveryInterleavingOfIssuersAndAStop"},
-	{"a stop moves the last use before it takes the range away", handoverGo, "old := g.term.Swap(none(stopped, 0, pacer{}))\n\tg.pause(markedStop)\n\t// An issuer that has loaded the old term has its value already or gets none, as in\n\t// Adopt. So used covers every id.\n\t" + raiseAtStop, raiseAtStop + "\tg.pause(markedStop)\n\told := g.term.Swap(none(stopped, 0, pacer{}))\n", "TestEveryInterleavingOfIssuersAndAStop"},
-	{"a stop leaves the range", handoverGo, "old := g.term.Swap(none(stopped, 0, pacer{}))", "old := g.term.Load()", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop moves the last use before it takes the range away", handoverGo, swapAtStop + "\tg.pause(markedStop)\n\t// An issuer that has loaded the old term has its value already or gets none, as in\n\t// Adopt. So used covers every id.\n\t" + raiseAtStop, raiseAtStop + "\tg.pause(markedStop)\n\t" + swapAtStop, "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop leaves the range", handoverGo, swapAtStop, "old := g.term.Load()\n", "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop forgets how often the range was dropped", handoverGo, `none(stopped, old.drops, pacer{})`, `none(stopped, 0, pacer{})`, "TestBatchStartsAgainAfterADrop"},
 	{"a batch goes on after a drop", generatorGo, `if t.drops != drops {`, `if false && t.drops != drops {`, "TestBatchStartsAgainAfterADrop"},
 	{"a drop moves nothing", handoverGo, "used := g.raise(func(last int64) int64 { return last + 1 }) // as in Stop", "used := g.last.Load()", "TestEveryInterleavingOfIssuersADropAndAnAdoption"},
 	// Milliseconds and ticks.
