@@ -23,7 +23,7 @@ type Center struct {
 // Open returns a center with a pool of its own, of a driver that the program imports:
 // mysql, pgx, postgres, sqlite or sqlite3. driverName and dsn are those of sql.Open, such as
 // user:password@tcp(host:3306)/database for mysql. The DSN names a database. The center adds to it
-// what its statements need. SQLite must be in a file.
+// what its statements need, and cuts white space at its end. SQLite must be in a file.
 //
 // A call ends with its context if the driver's calls do. Those of lib/pq may wait for a server that
 // is paused or cut off until TCP gives up: prefer pgx.
@@ -31,8 +31,8 @@ type Center struct {
 // Open opens no connection; the first call connects, and the first Acquire or Init creates
 // the tables. The caller closes the center after its last use.
 //
-// Open returns an error if an option is invalid, if it does not know the driver, or if the
-// driver refuses the DSN. For another driver, use New.
+// Open returns an error if an option is invalid, if it does not know the driver, if the DSN has a
+// control character, or if the driver refuses it. For another driver, use New.
 func Open(driverName, dsn string, opts ...Option) (*Center, error) {
 	return centerOn(connect(driverName, dsn, opts))
 }

@@ -80,6 +80,12 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.set.App == nil || driverName != string(SQLite) { // whose file would be another one than the application's
+		text = dsn.Trim(text)
+	}
+	if err := dsn.Plain(text); err != nil {
+		return nil, fmt.Errorf("dbseq: the DSN %w", err)
+	}
 	var (
 		d    driver.Driver
 		name = Dialect(driverName)

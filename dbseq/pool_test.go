@@ -34,7 +34,13 @@ func TestOpenRefuses(t *testing.T) {
 		"pgx port":          {"pgx/v5", "postgres://app:geheim@127.0.0.1:port/app", nil, "the DSN cannot be parsed"},
 		"pgx backslash":     {"pgx", `host=127.0.0.1 password='geheim\`, nil, "ends with a backslash"},
 		"pgx file":          {"pgx", "host=127.0.0.1 password=geheim sslmode=verify-full sslrootcert=/nowhere/ca", nil, "the DSN names a file that cannot be read: open /nowhere/ca"},
-		"pgx key":           {"pgx", "host=127.0.0.1 sslmode=require sslcert=/nowhere/cert sslkey='-----BEGIN PRIVATE KEY-----\ngeheim\n'", nil, "as if it were the file itself"},
+		"pgx key":           {"pgx", "host=127.0.0.1 sslmode=require sslcert=/nowhere/cert sslkey='-----BEGIN PRIVATE KEY-----geheim'", nil, "as if it were the file itself"},
+		"line break":        {"sqlite", strings.Replace(file, "app.db", "app.db\n", 1), nil, "the DSN has the control character U+000A at byte "},
+		"escaped break":     {"sqlite", strings.Replace(file, "app.db", "app.db%0a", 1), nil, "the DSN is not the path of a file"},
+		"tab":               {"mysql", "app:gehe\theim@tcp(127.0.0.1:1)/app", nil, "has the control character U+0009 at byte 8: remove it"},
+		"pgx line break":    {"pgx", "host=127.0.0.1\npassword=geheim", nil, "U+000A at byte 14"},
+		"zero":              {"pgx", "postgres://app:geheim@127.0.0.1/app\x00", nil, "U+0000 at byte 35"},
+		"byte order mark":   {"sqlite", "\ufeffapp.db", nil, "U+FEFF at byte 0"},
 		"prefix":            {"sqlite", file, []dbseq.Option{dbseq.WithTablePrefix("a; DROP")}, `"a; DROP"`},
 		"empty":             {"sqlite", file, []dbseq.Option{dbseq.WithTablePrefix("")}, "1 to 40 characters"},
 		"quarantine":        {"sqlite", file, []dbseq.Option{dbseq.WithQuarantine("sometimes")}, `"sometimes" is neither`},
@@ -105,7 +111,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestOpenConnectsLater: Open needs no server.
+// TestOpenConnectsLater: Open needs no server, and cuts the line break at the end of a secret file.
 func TestOpenConnectsLater(t *testing.T) {
 	t.Parallel()
 	for want, place := range map[string][2]string{
@@ -113,8 +119,9 @@ func TestOpenConnectsLater(t *testing.T) {
 		"mysql 127.0.0.1:2/app":       {"mysql", "app:pass://word@tcp(127.0.0.1:2)/app"}, // a password may hold what a URL begins with
 		"postgres 127.0.0.1:1/app":    {"pgx/v5", "postgres://app:geheim@127.0.0.1:1/app"},
 		"postgres localhost:5432/app": {"pgx", "host=localhost password=geheim dbname=app"},
+		"sqlite /nowhere/app.db":      {"sqlite", "/nowhere/app.db"},
 	} {
-		c, err := dbseq.Open(place[0], place[1])
+		c, err := dbseq.Open(place[0], place[1]+" \r\n")
 		require.NoError(t, err)
 		require.Equal(t, want, c.String())
 		require.NoError(t, c.Close())

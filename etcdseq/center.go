@@ -9,6 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/snowlease/snowlease/internal/casengine"
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -22,8 +23,8 @@ type Option func(*store) error
 // namespace need the same prefix. It must end with a slash. Default: DefaultPrefix.
 func WithPrefix(prefix string) Option {
 	return func(s *store) error {
-		if len(prefix) < 2 || !strings.HasSuffix(prefix, "/") {
-			return fmt.Errorf("etcdseq: prefix %q is not some characters and a slash", prefix)
+		if len(prefix) < 2 || !strings.HasSuffix(prefix, "/") || dsn.Plain(prefix) != nil {
+			return fmt.Errorf("etcdseq: prefix %q is not some characters, none of them a control character, and a slash", prefix)
 		}
 		s.prefix = prefix
 		return nil

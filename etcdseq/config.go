@@ -1,6 +1,7 @@
 package etcdseq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,8 @@ import (
 type Config struct {
 	// Endpoints are the members: host:port, or with TLS https://host:port. Required.
 	Endpoints []string `yaml:"endpoints" json:"endpoints" env:"ENDPOINTS"`
-	// Username and Password log in. Errors and logs never include the password. Default: none.
+	// Username and Password log in. Errors and logs never include the password. White space at its
+	// end is cut. Default: none.
 	Username string        `yaml:"username" json:"username" env:"USERNAME"`
 	Password secret.String `yaml:"password" json:"password" env:"PASSWORD"`
 	// CAFile has the certificate authorities of the members, in PEM. Default: those of the host.
@@ -68,6 +70,9 @@ func (c Config) Validate() error {
 	if (c.Username == "") != (c.Password == "") {
 		fault("username and password belong together: set both or none")
 	}
+	if err := cmp.Or(dsn.Plain(c.Username), dsn.Plain(dsn.Trim(string(c.Password)))); err != nil {
+		fault("username or password %v", err)
+	}
 	return errors.Join(errs...)
 }
 
@@ -99,7 +104,7 @@ func (c Config) client() (cfg clientv3.Config, err error) {
 		return cfg, err
 	}
 	cfg = clientv3.Config{
-		Endpoints: c.Endpoints, Username: c.Username, Password: string(c.Password),
+		Endpoints: c.Endpoints, Username: c.Username, Password: string(dsn.Trim(c.Password)),
 		DialTimeout:       5 * time.Second,
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, // gRPC takes no less than 10 s
 		Logger: zap.NewNop(), // the keeper logs errors

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -80,7 +81,8 @@ func TestConfig(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2")
 	require.NotContains(t, err.Error(), "endpoints[0]")
 	require.ErrorContains(t, etcdseq.Config{Endpoints: []string{"a:1"}, CAFile: "ca.pem"}.Validate(), "need endpoints with https://")
-	require.NoError(t, etcdseq.Config{Endpoints: []string{"a:1", "[::1]:2379", "http://b:2"}, Username: "app", Password: "x"}.Validate())
+	require.ErrorContains(t, etcdseq.Config{Endpoints: []string{"a:1"}, Username: "app", Password: "x\ny\n"}.Validate(), "username or password has the control character U+000A at byte 1")
+	require.NoError(t, etcdseq.Config{Endpoints: []string{"a:1", "[::1]:2379", "http://b:2"}, Username: "app", Password: "x\n"}.Validate())
 
 	_, err = etcdseq.Open(t.Context(), etcdseq.Config{Endpoints: []string{"https://a:1"}, CAFile: "/nowhere/ca.pem"})
 	require.ErrorContains(t, err, "/nowhere/ca.pem")
@@ -151,8 +153,10 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	_, err := etcdseq.New(nil)
 	require.ErrorContains(t, err, "the client is nil")
-	_, err = etcdseq.New(dial(t, "127.0.0.1:1"), nil, etcdseq.WithPrefix("snowlease"))
-	require.ErrorContains(t, err, `prefix "snowlease" is not some characters and a slash`)
+	for _, prefix := range []string{"snowlease", "snow\nlease/"} {
+		_, err = etcdseq.New(dial(t, "127.0.0.1:1"), nil, etcdseq.WithPrefix(prefix))
+		require.ErrorContains(t, err, fmt.Sprintf("prefix %q is not some characters", prefix))
+	}
 	_, err = etcdseq.New(clientv3.NewCtxClient(t.Context())) // as of a server in the same process
 	require.ErrorContains(t, err, "the client has no connection of its own")
 }

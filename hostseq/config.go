@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -90,6 +91,9 @@ func (c Config) Validate(l snowflake.Layout) error {
 	}
 	if c.Dir != "" && !filepath.IsAbs(c.Dir) {
 		f.Add("dir", c.Dir, "is not an absolute path").Do("give one: processes started elsewhere would not share it")
+	}
+	if err := dsn.Plain(c.Dir); err != nil {
+		f.Add("dir", c.Dir, "%v", err)
 	}
 	if c.MaxBehind < 0 || c.MaxBehind > 24*time.Hour {
 		f.Add("max_behind", c.MaxBehind, "is not 0 to 24h")

@@ -173,17 +173,18 @@ func TestInspect(t *testing.T) {
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	for want, cfg := range map[string]Config{
-		`source "disk" is unknown`:           {Source: "disk"},
-		"source \"explicit\" needs a worker": {Source: Explicit},
-		"worker 32 is not 0 to 31":           {Worker: worker(32)},
-		"worker -1 is not 0 to 31":           {Worker: worker(-1)},
-		"worker 3 is set, but source lock":   {Worker: worker(3), Source: Lock},
-		`dir "run" is not an absolute path`:  {Dir: "run"},
-		"max_behind -1s":                     {MaxBehind: -1e9},
-		"max_behind 25h":                     {MaxBehind: 25 * 3600e9},
-		"max_behind 300ns is finer":          {MaxBehind: 300},
-		"stateless leaves source lock":       {Stateless: true},
-		"stateless keeps nothing in dir":     {Stateless: true, Dir: "/x", Worker: worker(1)},
+		`source "disk" is unknown`:                               {Source: "disk"},
+		"source \"explicit\" needs a worker":                     {Source: Explicit},
+		"worker 32 is not 0 to 31":                               {Worker: worker(32)},
+		"worker -1 is not 0 to 31":                               {Worker: worker(-1)},
+		"worker 3 is set, but source lock":                       {Worker: worker(3), Source: Lock},
+		`dir "/run?" has the control character U+000A at byte 4`: {Dir: "/run\n"},
+		`dir "run" is not an absolute path`:                      {Dir: "run"},
+		"max_behind -1s":                                         {MaxBehind: -1e9},
+		"max_behind 25h":                                         {MaxBehind: 25 * 3600e9},
+		"max_behind 300ns is finer":                              {MaxBehind: 300},
+		"stateless leaves source lock":                           {Stateless: true},
+		"stateless keeps nothing in dir":                         {Stateless: true, Dir: "/x", Worker: worker(1)},
 	} {
 		require.ErrorContains(t, cfg.Validate(snowflake.Layout{}), want)
 	}

@@ -205,7 +205,11 @@ func TestConfigValidate(t *testing.T) {
 		{redis.Config{Addrs: []string{"a:1"}, Cluster: true, DB: 3}, "redis.db 3 does not exist in a cluster"},
 		{redis.Config{Addrs: []string{"a:1"}, SentinelPassword: "x"}, "without master"},
 		{redis.Config{Password: "x"}, "redis.addrs is empty"},
-		{redis.Config{Addrs: []string{"a:1"}, Master: "m", DB: 3}, ""},
+		{redis.Config{Addrs: []string{"a:1"}, Master: "m", DB: 3, Password: "x\n", SentinelPassword: "x\n"}, ""},
+		{redis.Config{Addrs: []string{"a\n:1"}}, "redis.addrs[0] is not host:port"},
+		{redis.Config{Addrs: []string{"a:1"}, Master: "m\n"}, "redis.master has the control character U+000A"},
+		{redis.Config{Addrs: []string{"a:1"}, Username: "u\n"}, "redis.username has the control character U+000A"},
+		{redis.Config{Addrs: []string{"a:1"}, Password: "x\ny"}, "redis.password has the control character U+000A"},
 	} {
 		err := providers.Config{Redis: c.config}.Validate()
 		if c.want == "" {
@@ -213,6 +217,11 @@ func TestConfigValidate(t *testing.T) {
 			continue
 		}
 		require.ErrorContains(t, err, c.want)
+	}
+	for _, dsn := range []secret.String{"app:word@tcp(h:1)/shop", "postgres://app:word@h/shop", "host=h password=word", "app.db"} {
+		require.NoError(t, sqldb.Config{DSN: dsn + " \r\n"}.Validate())
+		require.Equal(t, dsn, sqldb.Config{DSN: dsn + " \r\n"}.WithDefaults().DSN)
+		require.ErrorContains(t, sqldb.Config{Driver: "mysql", DSN: "\x1b" + dsn}.Validate(), "db.dsn has the control character U+001B at byte 0")
 	}
 	require.ErrorContains(t, sqldb.Config{Driver: "sqlite", DSN: "x", MaxOpen: 2, MaxIdle: 3}.Validate(), "db.max_idle 3 is not 0 to max_open (2)")
 }

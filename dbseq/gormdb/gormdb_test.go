@@ -118,6 +118,7 @@ func TestRefuses(t *testing.T) {
 		"no *sql.DB":  {&gorm.DB{Config: &gorm.Config{Dialector: mysql.Open("app@tcp(127.0.0.1:1)/app"), ConnPool: connPool{}}}, nil, "is not on a *sql.DB"},
 		"dsn":         {&gorm.DB{Config: &gorm.Config{Dialector: mysql.Open("app:geheim@tcp(127.0.0.1/app"), ConnPool: app}}, nil, "invalid DSN"},
 		"no dsn":      {&gorm.DB{Config: &gorm.Config{Dialector: mysql.Open("geheim"), ConnPool: app}}, nil, "invalid DSN"},
+		"line break":  {&gorm.DB{Config: &gorm.Config{Dialector: libsqlite.Open("app.db\n"), ConnPool: app}}, nil, "has the control character U+000A"},
 		"option":      {db, dbseq.WithTablePrefix("1"), "WithTablePrefix"},
 	} {
 		var opts []dbseq.Option

@@ -1,8 +1,9 @@
-// Package dsn keeps passwords of data source names, addresses and endpoints out of names and
-// errors, whatever the driver. It links no driver.
+// Package dsn checks data source names, addresses and endpoints, and keeps their passwords out of
+// names and errors, whatever the driver. It links no driver.
 package dsn
 
 import (
+	"fmt"
 	"net"
 	"net/url"
 	"regexp"
@@ -11,6 +12,20 @@ import (
 	"strings"
 	"unicode"
 )
+
+// Trim returns s without the white space at its end, such as the line break of a secret file.
+func Trim[S ~string](s S) S { return S(strings.TrimRightFunc(string(s), unicode.IsSpace)) }
+
+// Plain returns an error if s has a control character. To SQLite, "app.db" and "app.db\n" are two
+// files, and each would lend the same worker ids.
+func Plain(s string) error {
+	for i, r := range s {
+		if unicode.IsControl(r) || r == '\ufeff' {
+			return fmt.Errorf("has the control character %U at byte %d: remove it", r, i)
+		}
+	}
+	return nil
+}
 
 // Host returns addr if it surely is host:port or the path of a socket, and otherwise "".
 func Host(addr string) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
@@ -28,7 +29,7 @@ type Config struct {
 	// DB is the number of the database; a cluster has 0 only. Default: 0.
 	DB int `yaml:"db" json:"db" env:"DB"`
 	// Username and Password log in to the server. Errors and logs never include the
-	// password.
+	// password. White space at its end is cut.
 	Username string        `yaml:"username" json:"username" env:"USERNAME"`
 	Password secret.String `yaml:"password" json:"password" env:"PASSWORD"`
 	// SentinelUsername and SentinelPassword log in to the Sentinels.
@@ -67,6 +68,7 @@ func (c Config) IsZero() bool {
 func (c Config) withDefaults() Config {
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 5*time.Second)
 	c.Timeout = cmp.Or(c.Timeout, 2*time.Second)
+	c.Password, c.SentinelPassword = dsn.Trim(c.Password), dsn.Trim(c.SentinelPassword)
 	return c
 }
 
@@ -86,6 +88,13 @@ func (c Config) Validate() error {
 		check(isURL, "addrs[%d] is a URL: set host:port, and set username, password, db and tls in their own fields", i)
 		check(!isURL && !isAddr(addr), "addrs[%d] is not host:port: set one such as 127.0.0.1:6379", i)
 	}
+	for name, text := range map[string]string{
+		"master": c.Master, "username": c.Username, "password": string(c.Password),
+		"sentinel_username": c.SentinelUsername, "sentinel_password": string(c.SentinelPassword),
+	} {
+		err := dsn.Plain(text)
+		check(err != nil, "%s %v", name, err)
+	}
 	check(!c.TLS && c.CAFile+c.CertFile+c.KeyFile != "", "ca_file, cert_file and key_file need tls: set tls to true")
 	check((c.CertFile == "") != (c.KeyFile == ""), "cert_file and key_file belong together: set both or none")
 	check(c.Master != "" && c.Cluster, "master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)
@@ -102,7 +111,7 @@ func (c Config) Validate() error {
 // isAddr reports whether addr is host:port with a port that is a number.
 func isAddr(addr string) bool {
 	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
+	if err != nil || dsn.Plain(addr) != nil {
 		return false
 	}
 	n, err := strconv.ParseUint(port, 10, 16)

@@ -48,7 +48,7 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	srv := miniredis.RunT(t)
 	srv.RequireUserAuth("app", "word")
-	client, err := Open(t.Context(), Config{Addrs: []string{srv.Addr()}, Username: "app", Password: "word", DB: 3})
+	client, err := Open(t.Context(), Config{Addrs: []string{srv.Addr()}, Username: "app", Password: "word\n", DB: 3})
 	require.NoError(t, err)
 	require.NoError(t, client.Set(t.Context(), "k", "v", 0).Err())
 	require.NoError(t, client.Close())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
@@ -18,7 +19,7 @@ type Config struct {
 	// user:password@tcp(host:3306)/db.
 	Driver string `yaml:"driver" json:"driver" env:"DRIVER"`
 	// DSN is the driver's data source name: see packages mysql, postgres and sqlite.
-	// Errors and logs never include its password. Required.
+	// Errors and logs never include its password. White space at its end is cut. Required.
 	DSN secret.String `yaml:"dsn" json:"dsn" env:"DSN"`
 	// MaxOpen is the maximum number of connections. Default: 20.
 	MaxOpen int `yaml:"max_open" json:"max_open" env:"MAX_OPEN"`
@@ -51,6 +52,7 @@ var forms = []struct {
 
 // WithDefaults returns c with defaults for its zero fields, except DSN, which has none.
 func (c Config) WithDefaults() Config {
+	c.DSN = dsn.Trim(c.DSN)
 	for _, f := range forms {
 		if c.Driver == "" && f.form.MatchString(string(c.DSN)) {
 			c.Driver = f.driver
@@ -78,7 +80,9 @@ func (c Config) Validate() error {
 	check(c.Driver == "", "driver is empty and the dsn has the form of none: write it like user:password@tcp(host:3306)/name, postgres://user:password@host:5432/name or data/app.db, or set mysql, postgres or sqlite")
 	// Do not show the value: it may include a password.
 	check(strings.ContainsAny(c.Driver, ":/@= "), "driver is a DSN: set mysql, postgres or sqlite, and dsn")
-	check(strings.TrimSpace(string(c.DSN)) == "", "dsn is empty: set the data source name of the database")
+	check(c.DSN == "", "dsn is empty: set the data source name of the database")
+	err := dsn.Plain(string(c.DSN))
+	check(err != nil, "dsn %v", err)
 	check(c.MaxOpen < 1, "max_open %d is below 1: set the maximum number of connections", c.MaxOpen)
 	check(c.MaxIdle < 0 || c.MaxIdle > max(1, c.MaxOpen), "max_idle %d is not 0 to max_open (%d): set fewer", c.MaxIdle, c.MaxOpen)
 	const below = "%s %v is below 1ms: set a duration with a unit, such as 5s"

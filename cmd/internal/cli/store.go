@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -70,6 +71,10 @@ func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
 	text := f.store
 	if f.from = "--store"; text == "" {
 		f.from, text = envStore, os.Getenv(envStore)
+	}
+	text = dsn.Trim(text)
+	if err := dsn.Plain(text); err != nil {
+		return fmt.Errorf("%s %w", f.from, err)
 	}
 	if text != "" {
 		f.at, err = f.program.Parse(text)

@@ -129,10 +129,11 @@ func sqlDo(t *testing.T, driver, dsn string, statements ...string) {
 func TestNoFileIsCreated(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
-	s := in(t, "--namespace=a", "--store=sqlite:"+path)
+	s := in(t, "--namespace=a", "--store=sqlite:"+path+"\r\n")
 	s.exits(exitFailed, "workers", "no such file")
 	s.exits(exitNo, "doctor", "no such file")
 	s.exits(exitNo, "init", "Store: sqlite "+path+" (by --store)\nNothing is on record")
+	in(t, "--namespace=a", "--store=sqlite:"+path+"\n.db").exits(exitUsage, "workers", "--store has the control character U+000A at byte ")
 	require.NoFileExists(t, path)
 }
 

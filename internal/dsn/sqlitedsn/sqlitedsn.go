@@ -2,21 +2,28 @@
 package sqlitedsn
 
 import (
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/snowlease/snowlease/internal/dsn"
 )
 
 // setting matches a password where a path has none, such as after a "&" in place of the "?".
 var setting = regexp.MustCompile(`(?i)(pass\w*|pwd|key|_pragma)=`)
 
 // IsPath reports whether a DSN can name a file. It is false for DSNs of other databases,
-// since SQLite would create a file with the password in its name, and for variables that
-// nobody replaced, such as ${DB_DSN}.
-func IsPath(dsn string) bool {
-	path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
-	_, login, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), ":") // a "?" may be part of the password
-	return !strings.Contains(path, "://") && !strings.Contains(login, "@") && !setting.MatchString(path) && !strings.Contains(path, "${")
+// since SQLite would create a file with the password in its name, for variables that nobody
+// replaced, such as ${DB_DSN}, and for paths with control characters.
+func IsPath(text string) bool {
+	text, isURI := strings.CutPrefix(text, "file:")
+	path, _, _ := strings.Cut(text, "?")
+	_, login, _ := strings.Cut(text, ":") // a "?" may be part of the password
+	if plain, err := url.PathUnescape(path); isURI && err == nil {
+		path = plain
+	}
+	return dsn.Plain(path) == nil && !strings.Contains(path, "://") && !strings.Contains(login, "@") && !setting.MatchString(path) && !strings.Contains(path, "${")
 }
 
 // Absolute returns dsn with the path made absolute, so that a later os.Chdir leads to no other
