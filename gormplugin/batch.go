@@ -75,7 +75,7 @@ func (b *batch) takeBack(stmt *gorm.Statement) {
 	if rows, ok := mapsOf(stmt.Dest); ok {
 		for _, row := range rows {
 			text, ok := texts[reflect.ValueOf(row).Pointer()]
-			if m := k.inMap(row); ok && m.value != nil && text == utils.ToStringKey(m.value) {
+			if m, _ := k.inMap(row); ok && m.value != nil && text == utils.ToStringKey(m.value) {
 				delete(row, m.name)
 			}
 		}
@@ -90,7 +90,7 @@ func (b *batch) takeBack(stmt *gorm.Statement) {
 		if text, ok := texts[row.UnsafeAddr()]; !ok || text != k.text(stmt, row) {
 			continue
 		}
-		slot, _ := k.find(stmt.Context, row)
+		slot := k.slot(row)
 		if k.index == nil {
 			slot = k.field.ReflectValueOf(stmt.Context, row)
 		}

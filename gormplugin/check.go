@@ -301,8 +301,7 @@ func (k *key) quoted(ctx context.Context) bool {
 		return true
 	}
 	row := reflect.New(k.field.Schema.ModelType).Elem()
-	slot, _ := k.find(ctx, row)
-	if err := k.set(ctx, slot, 1); err != nil {
+	if err := k.set(ctx, k.slot(row), 1); err != nil {
 		return false
 	}
 	b, err := json.Marshal(k.field.ReflectValueOf(ctx, row).Interface())

@@ -3,9 +3,9 @@ package gormplugin
 import (
 	"cmp"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"math"
-	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,10 +18,11 @@ import (
 
 // column describes the column of a key as the database's catalog does.
 type column struct {
-	name  string // of the type
-	text  bool   // it holds and sorts text or bytes, not numbers
-	whole bool   // it holds integers only
-	max   int64  // the largest integer, or the number of characters or bytes
+	name   string // of the type
+	text   bool   // it holds and sorts text or bytes, not numbers
+	number bool   // it holds numbers and no text
+	whole  bool   // it holds integers only
+	max    int64  // the largest integer, or the number of characters or bytes
 }
 
 // maxInts has the signed integer types of MySQL, MariaDB and PostgreSQL.
@@ -69,7 +70,7 @@ func declaredColumn(dialect string, f *schema.Field) (c column, ok bool) {
 
 func classifyColumn(dialect string, t gorm.ColumnType) (column, error) {
 	name := strings.ToLower(t.DatabaseTypeName())
-	c := column{name: name}
+	c := column{name: name, number: true}
 	if full, ok := t.ColumnType(); ok && full != "" {
 		c.name = strings.ToLower(full)
 	}
@@ -100,7 +101,7 @@ func classifyColumn(dialect string, t gorm.ColumnType) (column, error) {
 	if !ok {
 		return c, fmt.Errorf("its type %s is unknown to CheckTable; compare its range with that of the ids by hand", c.name)
 	}
-	c.text, c.max = true, limit
+	c.text, c.number, c.max = true, false, limit
 	if length, ok := t.Length(); ok && length > 0 {
 		c.max = length
 	} else if dialect == "postgres" {
@@ -124,9 +125,11 @@ func (c column) affine() column {
 	switch {
 	case has("int"):
 	case has("char", "clob", "text"), c.name == "", has("blob"):
-		c.text = true
+		c.text, c.number = true, false
 	case has("real", "float", "double"):
 		c.max = 1 << 53
+	default: // it takes text as well, such as a UUID
+		c.number = has("numeric", "decimal")
 	}
 	return c
 }
@@ -146,12 +149,7 @@ func (c column) holds(v any) bool {
 	if c.text {
 		return int64(runes(v)) <= c.max
 	}
-	switch n := reflect.ValueOf(v); {
-	case n.CanInt():
-		return n.Int() <= c.max
-	case n.CanUint():
-		return n.Uint() <= uint64(c.max)
-	}
+	v, _ = driver.DefaultParameterConverter.ConvertValue(v)
 	n, err := strconv.ParseInt(fmt.Sprint(v), 10, 64)
 	return err == nil && n <= c.max
 }

@@ -31,10 +31,12 @@
 //
 // The plugin fills zero keys in everything that GORM inserts: structs, slices, arrays,
 // pointers, batches, maps with a Model, Save, FirstOrCreate, generics, and associations
-// of all kinds with their join rows. It leaves other keys as they are. As for GORM, a
-// pointer to 0 and a valid sql.NullInt64 of 0 are not zero. If a pointer with a zero key is
-// listed twice, it becomes two rows, as with GORM alone. In an INSERT with ON CONFLICT it
-// becomes one.
+// of all kinds with their join rows. A key is zero if the column would store NULL, empty
+// text or 0 for it, such as a pointer to 0, or the "0" of a map that comes from JSON. Text
+// that is no number is an ErrKey if the column holds numbers. Other keys stay as they are.
+//
+// If a pointer with a zero key is listed twice, it becomes two rows, as with GORM alone. In
+// an INSERT with ON CONFLICT it becomes one.
 //
 // DryRun and ToSQL take ids too. The values keep them, and a later Create uses them.
 //
@@ -65,7 +67,7 @@
 //   - With ScopeTagged, keys without a tag. That of a Model has one.
 //   - Tables in Config.Exclude, and sessions with SkipKey.
 //   - INSERTs that Omit the key, and keys that GORM may not write (`gorm:"<-:false"`).
-//   - Keys without a tag that have another source: a `default:` of the database, a
+//   - Keys without a tag that have another source: a `default:` other than 0 and NULL, a
 //     foreign key of a belongs-to association, or a column of type uuid.
 //   - Keys without a tag of types that the plugin does not know.
 //   - Statements without a model, such as db.Table("orders").Create(map), and structs

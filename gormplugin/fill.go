@@ -33,9 +33,6 @@ func (f *filler) fill(db *gorm.DB) {
 // insertedBy reports whether the INSERT has the key. Omit drops the key. Select does
 // not: without the key, the stored key would differ from the value's.
 func (k *key) insertedBy(stmt *gorm.Statement) bool {
-	if !k.field.Creatable {
-		return false
-	}
 	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
 		return true
 	}
@@ -56,11 +53,7 @@ func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 	if ok, err := k.heldBy(rows.Type()); !ok {
 		return err
 	}
-	visit := k.visit
-	if k.plain && rows.Kind() != reflect.Struct {
-		visit = k.visitPlain
-	}
-	empty, err := visit(stmt.Context, rows, nil)
+	empty, err := k.visit(stmt.Context, rows, nil)
 	if err != nil {
 		return err
 	}
@@ -72,7 +65,7 @@ func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 		if err != nil {
 			return err
 		}
-		filled, err := visit(stmt.Context, rows, b)
+		filled, err := k.visit(stmt.Context, rows, b)
 		if err != nil {
 			return err
 		}
@@ -115,8 +108,7 @@ func (k *key) separate(stmt *gorm.Statement, b *batch) error {
 			// The last row is the value, as it is for its children: GORM sets their keys in turn.
 			copied := reflect.New(row.Type().Elem())
 			copied.Elem().Set(row.Elem())
-			slot, _ := k.find(stmt.Context, copied.Elem())
-			if err := k.set(stmt.Context, slot, b.ids[len(b.rows)]); err != nil {
+			if err := k.set(stmt.Context, k.slot(copied.Elem()), b.ids[len(b.rows)]); err != nil {
 				return err
 			}
 			b.rows = append(b.rows, copied.Pointer())
@@ -132,58 +124,30 @@ func (k *key) separate(stmt *gorm.Statement, b *batch) error {
 }
 
 // visit counts the rows with a zero key and, if there is a batch, sets these keys in turn.
-// A pointer that is listed twice takes one id.
+// A pointer that is listed twice takes one id. Of plain keys, it counts all rows after the first
+// zero key, since most are zero. Ids that turn out to be too many are discarded.
 func (k *key) visit(ctx context.Context, rows reflect.Value, b *batch) (empty int, err error) {
 	for i := range length(rows) {
 		row := rowAt(rows, i)
 		if !row.IsValid() {
 			continue
 		}
-		slot, zero := k.find(ctx, row)
+		slot := k.slot(row)
+		zero, err := k.empty(ctx, slot)
+		if err != nil {
+			return empty, err
+		}
 		if !zero {
 			continue
+		}
+		if b == nil && k.plain {
+			return length(rows) - i, nil
 		}
 		if empty++; b == nil || len(b.ids) < empty {
 			continue
 		}
 		if err := k.set(ctx, slot, b.ids[empty-1]); err != nil {
 			return empty, err
-		}
-		b.rows = append(b.rows, row.UnsafeAddr())
-	}
-	return empty, nil
-}
-
-// visitPlain is visit for lists of rows with a plain key, and takes a third of the time.
-// Without a batch it counts all rows after the first zero key too, since most keys are
-// zero. Ids that turn out to be too many are discarded.
-func (k *key) visitPlain(_ context.Context, rows reflect.Value, b *batch) (empty int, err error) {
-	pointers := rows.Type().Elem().Kind() == reflect.Pointer
-	signed := k.kind == kindInt
-	for i := range rows.Len() {
-		row := rows.Index(i)
-		if pointers {
-			if row = row.Elem(); !row.IsValid() {
-				continue
-			}
-		}
-		slot := row
-		for _, f := range k.index {
-			slot = slot.Field(f)
-		}
-		if signed && slot.Int() != 0 || !signed && slot.Uint() != 0 {
-			continue
-		}
-		if b == nil {
-			return rows.Len() - i, nil
-		}
-		if empty++; len(b.ids) < empty {
-			continue
-		}
-		if signed {
-			slot.SetInt(b.ids[empty-1])
-		} else {
-			slot.SetUint(uint64(b.ids[empty-1]))
 		}
 		b.rows = append(b.rows, row.UnsafeAddr())
 	}

@@ -125,8 +125,7 @@ func (f *foundRows) resolve(db *gorm.DB, last int64) error {
 			continue
 		}
 		if one {
-			slot, _ := k.find(stmt.Context, row)
-			return k.set(stmt.Context, slot, last)
+			return k.set(stmt.Context, k.slot(row), last)
 		}
 		if !k.integer {
 			return fmt.Errorf("%w: row %d of %s was found by another unique key, and MySQL does not return its %s for other rows: look the row up first",

@@ -1,6 +1,7 @@
 package gormplugin
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -39,6 +40,7 @@ type key struct {
 	plain   bool             // an integer without pointers on the way, like most keys
 	index   []int            // the path to the field, or nil to leave it to GORM (embedded pointer, Convert)
 	gen     snowflake.Source // of ids, or of a segment's numbers
+	number  bool             // the column holds numbers and no text
 	integer bool             // the column is an integer, and the field holds it as such
 	most    int64            // the largest number that fits
 	size    int              // the number of characters or bytes that fit, or 0 if unlimited
@@ -60,7 +62,7 @@ func (f *filler) keyOf(stmt *gorm.Statement) *key {
 func (p *Plugin) newKey(s *schema.Schema, dialect string) *key {
 	field, tag, err := findField(s)
 	tagged := tag != ""
-	if err == nil && (field == nil || !tagged && (p.cfg.Scope == ScopeTagged || hasSource(s, field))) {
+	if err == nil && (field == nil || !field.Creatable || !tagged && (p.cfg.Scope == ScopeTagged || hasSource(s, field))) {
 		return nil
 	}
 	k := &key{field: field, convert: p.cfg.Convert, gen: p.source, most: math.MaxInt64, err: err}
@@ -101,10 +103,12 @@ func (k *key) classify(segment bool, dialect string) (known bool, err error) {
 			whole: k.field.DataType == schema.Int || k.field.DataType == schema.Uint,
 			max:   math.MaxInt64,
 		}
+		c.number = c.whole
 		if c.text && k.field.Size > 0 {
 			c.max = int64(k.field.Size)
 		}
 	}
+	k.number = c.number
 	if c.text && c.max < math.MaxInt32 {
 		k.size = int(c.max)
 	}
@@ -181,22 +185,67 @@ func scansIDs(t reflect.Type) bool {
 	return err == nil && (back == any(probe) || back == any(strconv.FormatInt(probe, 10)))
 }
 
-// find returns where to set the id of a row and whether the key is zero as GORM sees it:
-// a pointer to 0 and a valid sql.NullInt64 are not zero. The slot is the field, or the
-// whole row if reaching the field allocates an embedded struct or goes through Convert.
-func (k *key) find(ctx context.Context, row reflect.Value) (slot reflect.Value, zero bool) {
-	if k.index == nil {
-		_, zero = k.field.ValueOf(ctx, row)
-		return row, zero
-	}
-	slot = row
+// slot returns where to set the id of a row: the field, or the whole row if reaching the
+// field allocates an embedded struct or goes through Convert.
+func (k *key) slot(row reflect.Value) reflect.Value {
 	for _, i := range k.index {
-		slot = slot.Field(i)
+		row = row.Field(i)
 	}
-	return slot, slot.IsZero()
+	return row
 }
 
-// set puts an id into a slot that find returned.
+// empty reports whether the key in a slot is zero.
+func (k *key) empty(ctx context.Context, slot reflect.Value) (bool, error) {
+	switch {
+	case k.plain:
+		return slot.IsZero(), nil
+	case k.index != nil:
+		return k.zero(slot.Interface())
+	}
+	value, zero := k.field.ValueOf(ctx, slot)
+	if zero {
+		return true, nil
+	}
+	return k.zero(value)
+}
+
+// zero reports whether a key is Go's zero value, or one that the column would store as NULL,
+// empty text or the number 0. For a column of numbers, text that is none is an error: a
+// database that is not strict would store it as 0.
+func (k *key) zero(value any) (bool, error) {
+	if value == nil || reflect.ValueOf(value).IsZero() {
+		return true, nil
+	}
+	v, err := driver.DefaultParameterConverter.ConvertValue(value)
+	if err != nil {
+		return false, nil // GORM meets it too, or makes SQL of the value
+	}
+	text, ok := v.(string)
+	switch v := v.(type) {
+	case []byte:
+		text, ok = string(v), true
+	case float64:
+		return k.number && math.Round(v) == 0, nil
+	}
+	if !ok || !k.number {
+		return v == nil || v == int64(0) || v == false || ok && text == "", nil
+	}
+	zero, number := zeroText(text)
+	if !number {
+		return false, k.fault("its value is %q, which is no number, and its column %s holds numbers", text, k.field.DBName)
+	}
+	return zero, nil
+}
+
+// zeroText reports whether a column of numbers stores a text as 0, and whether it is a number.
+func zeroText(text string) (zero, number bool) {
+	text = strings.TrimSpace(text)
+	n, err := strconv.ParseFloat(cmp.Or(text, "0"), 64)
+	number = !errors.Is(err, strconv.ErrSyntax) && !strings.ContainsAny(text, "xXnN") // hexadecimal, nan, infinity
+	return number && math.Round(n) == 0, number
+}
+
+// set puts an id into a slot.
 func (k *key) set(ctx context.Context, v reflect.Value, id int64) error {
 	if k.kind == kindConvert {
 		value, err := k.value(id)
@@ -362,7 +411,7 @@ func tagOf(s *schema.Schema, f *schema.Field) (tag string, ok bool) {
 // hasSource reports whether a key gets its value elsewhere: from the database, from the
 // row that it refers to, or, if it is a UUID, from the application.
 func hasSource(s *schema.Schema, f *schema.Field) bool {
-	if f.DefaultValue != "" || strings.EqualFold(string(f.DataType), "uuid") {
+	if zero, _ := zeroText(f.DefaultValue); !zero && !strings.EqualFold(f.DefaultValue, "null") || strings.EqualFold(string(f.DataType), "uuid") {
 		return true
 	}
 	for _, rel := range s.Relationships.BelongsTo {

@@ -3,6 +3,7 @@ package gormplugin_test
 import (
 	"database/sql"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 type (
@@ -58,6 +60,9 @@ type (
 	}
 	Defaulted struct {
 		ID string `gorm:"primaryKey;default:x"`
+	}
+	DefaultNull struct {
+		ID int64 `gorm:"primaryKey;default:NULL;autoIncrement:false"`
 	}
 	UUID struct {
 		ID string `gorm:"primaryKey;type:uuid"`
@@ -132,11 +137,12 @@ func TestScope(t *testing.T) {
 		"array":                    {&Hash{ID: [4]byte{}}, false, false},
 		"NullBool":                 {&Flag{}, false, false},
 		"default of the database":  {&Defaulted{}, false, false},
+		"default of 0":             {&DefaultZero{}, true, false},
+		"default of NULL":          {&DefaultNull{}, true, false},
 		"uuid":                     {&UUID{}, false, false},
 		"read only":                {&ReadOnly{}, false, false},
 		"without a key":            {&NoKey{}, false, false},
 		"key that refers to a row": {&Extension{}, false, false},
-		"small key":                {&Small{ID: 1}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,6 +152,8 @@ func TestScope(t *testing.T) {
 				tx := db.Session(&gorm.Session{DryRun: true}).Create(tt.row)
 				require.NoError(t, tx.Error)
 				require.Equal(t, filled, len(gen.asked) == 1, "scope %q", scope)
+				_, err := gormplugin.CheckTable(t.Context(), db, tt.row, snowflake.Layout{}, gormplugin.Config{Scope: scope})
+				require.Equal(t, !filled, strings.Contains(err.Error(), "leaves this model alone"), err)
 				// The next round needs a zero key.
 				if f := tx.Statement.Schema.PrioritizedPrimaryField; filled && f != nil {
 					require.NoError(t, f.Set(t.Context(), tx.Statement.ReflectValue, 0))

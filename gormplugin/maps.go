@@ -54,20 +54,21 @@ func mapsOf(dest any) ([]map[string]any, bool) {
 }
 
 func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
-	keys := make([]mapKey, len(rows))
-	empty := 0
+	keys, empty := make([]mapKey, len(rows)), 0
+	var b *batch
+	var err error
 	for i, row := range rows {
 		if row == nil {
 			return fmt.Errorf("%w: row %d is a nil map, which cannot hold an id; make the map", gorm.ErrInvalidData, i)
 		}
-		keys[i] = k.inMap(row)
+		if keys[i], err = k.inMap(row); err != nil {
+			return err
+		}
 		if keys[i].value == nil {
 			empty++
 		}
 	}
-	var b *batch
 	if empty > 0 {
-		var err error
 		if b, err = p.reserve(db, k, empty); err != nil {
 			return err
 		}
@@ -90,24 +91,17 @@ func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 
 // inMap returns the key of a map and the name that the map uses for it. The value is nil
 // if the key is missing or zero.
-func (k *key) inMap(row map[string]any) mapKey {
-	found := func(name string, v any) mapKey {
-		if v != nil && reflect.ValueOf(v).IsZero() {
-			v = nil
-		}
-		return mapKey{name, v}
-	}
-	for _, name := range []string{k.field.DBName, k.field.Name} {
-		if v, ok := row[name]; ok {
-			return found(name, v)
-		}
-	}
+func (k *key) inMap(row map[string]any) (mapKey, error) {
 	for name, v := range row {
 		if k.field.Schema.LookUpField(name) == k.field {
-			return found(name, v)
+			zero, err := k.zero(v)
+			if zero {
+				v = nil
+			}
+			return mapKey{name, v}, err
 		}
 	}
-	return mapKey{name: k.field.DBName}
+	return mapKey{name: k.field.DBName}, nil
 }
 
 // rememberMaps prepares for what GORM does to maps if the database returns columns of

@@ -86,6 +86,14 @@ type (
 	Bytes struct {
 		ID []byte `gorm:"primaryKey;size:20"`
 	}
+	// TextNumber has a column of numbers.
+	TextNumber struct {
+		ID string `gorm:"primaryKey;type:bigint"`
+	}
+	// The default is no id.
+	DefaultZero struct {
+		ID int64 `gorm:"primaryKey;default:0;autoIncrement:false"`
+	}
 	Pointed struct {
 		ID *int64 `gorm:"primaryKey;autoIncrement:false"`
 	}
@@ -317,7 +325,7 @@ func joinTables() []string {
 func models() []any {
 	return []any{
 		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Base62{}, &TypedU{}, &Bytes{},
-		&Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Composite{}, &Chosen{},
+		&TextNumber{}, &DefaultZero{}, &Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Composite{}, &Chosen{},
 		&NamedBase{}, &Nested{}, &SerializedKey{}, &Node{}, &Wallet{}, &Made{}, &MadeFilled{},
 		&Nullable{}, &Required{}, &Mate{}, &Owner{}, &Draft{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
 		&Hooked{}, &Stubborn{}, &Product{}, &Tag{}, &Customer{}, &Profile{}, &Order{}, &Item{}, &CustomerTag{},

@@ -1,10 +1,15 @@
 package gormplugin_test
 
 import (
+	"database/sql"
+	"encoding/json"
 	"strconv"
 
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm/clause"
+
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/publicid"
 )
 
 func mapWays() []way {
@@ -19,6 +24,24 @@ func mapWays() []way {
 			require.NoError(c, c.db.Model(&Plain{}).Create(&m).Error)
 			c.filled("plains", "id", m["ID"])
 			require.NotContains(c, m, "id")
+		}},
+		{"maps, zero in every form", func(c cell) {
+			var boxed any = json.Number("0")
+			var rows []map[string]any
+			for _, zero := range []any{"0", "00", " -0.0e1", "", 0.4, boxed, &boxed, []byte("0"), uint8(0), false, new(int64), (*string)(nil),
+				sql.NullInt64{Valid: true}, &sql.NullString{String: "0", Valid: true}, sql.Null[any]{V: []byte("0"), Valid: true}, publicid.ID[PublicOrder](0)} {
+				rows = append(rows, map[string]any{"id": zero})
+			}
+			require.NoError(c, c.db.Model(&Plain{}).Create(rows).Error)
+			c.filled("plains", "id", ids(rows, mapID)...)
+			for _, text := range []any{"abc", json.Number("0x0"), []byte("nan"), sql.NullString{String: "1,5", Valid: true}} {
+				err := c.db.Model(&Plain{}).Create([]map[string]any{{}, {"id": text}}).Error
+				require.ErrorIs(c, err, gormplugin.ErrKey)
+				require.ErrorContains(c, err, "no number, and its column id holds numbers")
+			}
+			require.ErrorContains(c, c.db.Create(&TextNumber{ID: "12a"}).Error, `its value is "12a", which is no number`)
+			require.NoError(c, c.db.Model(&Text{}).Create(map[string]any{"id": "0"}).Error)
+			c.holds("texts", "id", "0")
 		}},
 		{"maps", func(c cell) {
 			rows := []map[string]any{{"name": "a"}, {"ID": int64(3)}, {"name": "c", "id": nil}}
