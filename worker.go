@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/generator"
@@ -29,6 +30,7 @@ type Worker struct {
 	source source.Source[Status]
 	setup  source.Setup[Status]
 	sizes  batches
+	closed atomic.Bool // setup.Close was called after the last start
 }
 
 var _ snowflake.Source = (*Worker)(nil)
@@ -118,6 +120,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	if left := time.Until(w.cfg.Layout.Ends()); left < 5*snowflake.MinLife {
 		log.Warn("the layout's time field ends within five years", "ends", w.cfg.Layout.Ends().UTC(), "layout", w.cfg.Layout.String())
 	}
+	w.closed.Store(false)
 	facts, err := w.source.Start(ctx)
 	if err != nil {
 		return fmt.Errorf("snowlease: %w%s", err, w.remedy(ctx, err))
@@ -150,14 +153,13 @@ func (w *Worker) remedy(ctx context.Context, err error) string {
 	return text
 }
 
-// Stop ends issuing and gives the worker id back. It interrupts a start or Reset
-// under way. It tries for up to 5 s, whether or not ctx has ended, so the context of
-// signal.NotifyContext will do. After an error the worker id may still be lent, until its
-// lease ends. Stop does not
-// close a center that the caller gave. A second Stop does nothing.
+// Stop ends issuing and gives the worker id back. It interrupts a start or Reset under way. It
+// tries for up to 5 s, whether or not ctx has ended, so the context of signal.NotifyContext will
+// do. After an error the worker id may still be lent, until its lease ends. Stop does not close a
+// center that the caller gave. A second Stop does nothing.
 func (w *Worker) Stop(ctx context.Context) error {
 	err := w.source.Stop(ctx)
-	if w.setup.Close != nil {
+	if w.setup.Close != nil && !w.closed.Swap(true) {
 		err = errors.Join(err, w.setup.Close())
 	}
 	return err

@@ -27,7 +27,10 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
+var usual journal // of slog.Default
+
 func TestMain(m *testing.M) {
+	slog.SetDefault(usual.logger())
 	_ = flag.Set("test.parallel", "8") // tests mostly wait; -parallel overrides this
 	testserver.Main(m)
 }

@@ -1,6 +1,7 @@
 package idworker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,8 @@ import (
 //     its place, such as from dbseq.Open; nothing in mode local;
 //   - the same for Config.Segments, where a segment.Store, such as from dbseq.OpenSegments,
 //     takes the place of a *gorm.DB;
-//   - optionally a *slog.Logger.
+//   - optionally a *slog.Logger. The default is slog.Default(): supply one with
+//     slog.DiscardHandler for silence.
 //
 // OnStart borrows the worker id within Config.Wait and the start's context, and OnStop gives
 // it back. The application closes the clients, the center and the store that it supplies. To fx, a
@@ -59,7 +61,7 @@ type clients struct {
 }
 
 func (c clients) options() options {
-	o := optionsOf([]Option{WithCenter(c.Center), WithDB(c.DB), WithRedis(c.Redis), WithLogger(c.Logger)})
+	o := optionsOf([]Option{WithCenter(c.Center), WithDB(c.DB), WithRedis(c.Redis), WithLogger(cmp.Or(c.Logger, slog.Default()))})
 	o.numbers = c.Numbers
 	if c.Shutdowner != nil {
 		o.shutdown = func() { _ = c.Shutdowner.Shutdown(fx.ExitCode(1)) }
@@ -79,15 +81,6 @@ func provide(c clients, given struct {
 	return c.build(given.Config)
 }
 
-// failures returns where to log why the application does not start: with fx.NopLogger, fx
-// does not. Without a logger in the graph, that is left to fx.
-func (c clients) failures() *slog.Logger {
-	if c.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return c.Logger
-}
-
 // pluginName is the name of gormplugin.Plugin, which stands in db.Plugins from db.Use on.
 const pluginName = "idworker"
 
@@ -105,7 +98,7 @@ func (c clients) build(cfg Config) (*built, error) {
 		err := b.start(ctx)
 		switch {
 		case err != nil:
-			c.failures().Error("idworker did not start", "err", err)
+			b.log.Error("idworker did not start", "err", err) // with fx.NopLogger, fx says nothing
 		case c.DB != nil && c.DB.Plugins[pluginName] == nil:
 			b.log.Warn("gormplugin.Module is not listed: no keys of GORM models are filled", "namespace", cfg.Namespace,
 				"hint", "list it in the fx graph, or use gormplugin.New")

@@ -170,7 +170,7 @@ func TestForgottenPlugin(t *testing.T) {
 }
 
 // With fx.NopLogger, fx tells nobody why an application does not start. The logger of the
-// application does.
+// application does, or the default one.
 func TestFailedStartIsLogged(t *testing.T) {
 	t.Parallel()
 	cfg := idworker.Config{Namespace: "orders", Wait: time.Second, Segments: []segment.Config{{Name: "invoices", Create: segment.CreateNever}}}
@@ -182,11 +182,11 @@ func TestFailedStartIsLogged(t *testing.T) {
 		`level=ERROR msg="idworker did not open its segments" err="idworker: segments: `: fx.Invoke(func(*idworker.Segments) {}),
 	} {
 		var j journal
-		a := fx.New(fx.NopLogger, fx.Supply(cfg, db), idworker.Module, j.provide(), opt)
-		err := a.Start(t.Context())
-		require.Error(t, err)
+		require.Error(t, fx.New(fx.NopLogger, fx.Supply(cfg, db), idworker.Module, j.provide(), opt).Start(t.Context()))
 		require.Contains(t, j.String(), says)
 		require.Equal(t, 1, strings.Count(j.String(), "level=ERROR"), &j)
+		require.Error(t, fx.New(fx.NopLogger, fx.Supply(cfg, db), idworker.Module, opt).Start(t.Context()))
+		require.Contains(t, usual.String(), says)
 	}
 }
 

@@ -54,7 +54,8 @@ func WithCenter(center lease.Center) Option {
 }
 
 // WithLogger sets the logger. docs/design/log.md lists the events. Its handler must not block,
-// and must not call the worker. By default, and with a nil log, nothing is logged.
+// and must not call the worker. By default, and with a nil log, nothing is logged: only Module has
+// slog.Default().
 func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
 
 func optionsOf(opts []Option) options {

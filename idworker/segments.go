@@ -81,7 +81,7 @@ func newSegments(cfg Config, c clients) (*Segments, error) {
 			err := s.start(ctx)
 			if err != nil { // fx stops no hook that failed to start
 				err = errors.Join(fmt.Errorf("idworker: segments: %w", err), s.close())
-				c.failures().Error("idworker did not open its segments", "err", err)
+				s.log.Error("idworker did not open its segments", "err", err)
 			}
 			return err
 		},
