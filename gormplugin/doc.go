@@ -22,10 +22,8 @@
 //		orders.Module,
 //	)
 //
-// fx runs start hooks in the order in which it builds values, and stop hooks in reverse.
-// With this order, modules can insert in their start and stop hooks. In the other order
-// these INSERTs fail with snowlease.ErrNotStarted or snowlease.ErrStopped, and the error
-// says what to do.
+// In this order, modules can insert in their start and stop hooks. In another one, these
+// INSERTs fail with snowlease.ErrNotStarted or snowlease.ErrStopped.
 //
 // # What is filled
 //
@@ -132,7 +130,7 @@
 // which the plugin adds to the clause. For several rows:
 //
 //   - If associations refer to them, the plugin looks for the rows that were found, with
-//     one SELECT and then a statement for each. For keys in text columns, the statement
+//     one SELECT and then a statement for each, where the INSERT went. For keys in text columns, the statement
 //     fails with gorm.ErrPrimaryKeyRequired instead, also for one row.
 //   - Otherwise a value keeps its new id, which no row has: reload the row by its other key, into
 //     a new value: First and Find look for the key in the value too.

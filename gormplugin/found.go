@@ -160,11 +160,22 @@ func (f *foundRows) stored(db *gorm.DB) (map[string]bool, error) {
 	return stored, nil
 }
 
-// session returns a statement for the same columns of the same table.
+// session returns a statement for the same columns of the same table, on the connections that
+// the INSERT went to.
 func (f *foundRows) session(db *gorm.DB) *gorm.DB {
 	stmt := db.Statement
 	tx := db.Session(&gorm.Session{NewDB: true, SkipHooks: true}).Omit(slices.Concat(stmt.Omits, []string{clause.Associations})...)
 	tx.Statement.Selects = slices.Clone(stmt.Selects)
 	tx.Statement.Table, tx.Statement.TableExpr = stmt.Table, stmt.TableExpr
+	if _, ok := stmt.ConnPool.(gorm.TxCommitter); !ok {
+		tx.Statement.ConnPool = pinned{ConnPool: stmt.ConnPool}
+	}
 	return tx
+}
+
+// pinned looks like a transaction, whose statements dbresolver sends nowhere else: to no
+// replica, and to no other source. Nothing calls the methods of TxCommitter.
+type pinned struct {
+	gorm.ConnPool
+	gorm.TxCommitter
 }

@@ -1,15 +1,19 @@
 package plugintest
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
+	"gorm.io/driver/mysql"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"gorm.io/plugin/dbresolver"
 
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
 type Account struct {
@@ -26,6 +30,54 @@ type Entry struct {
 type Audit struct {
 	gormplugin.Model
 	Text string
+}
+
+// Label has a key of which MySQL tells nothing, and Part a parent.
+type (
+	Label struct {
+		ID    string `gorm:"primaryKey;size:20"`
+		Name  string `gorm:"size:50;uniqueIndex"`
+		Parts []Part `gorm:"constraint:-"`
+	}
+	Part struct {
+		gormplugin.Model
+		LabelID string `gorm:"size:20"`
+	}
+)
+
+func closeAll(t *testing.T, resolver *dbresolver.DBResolver) {
+	t.Cleanup(func() {
+		_ = resolver.Call(func(pool gorm.ConnPool) error {
+			if closer, ok := pool.(interface{ Close() error }); ok {
+				return closer.Close()
+			}
+			return nil
+		})
+	})
+}
+
+// The plugin looks for rows that an upsert found where it has stored them: not on a replica,
+// which is late, nor on another source.
+func TestDBResolverReadsItsOwnWrite(t *testing.T) {
+	t.Parallel()
+	for _, prepared := range []bool{true, false} {
+		database := func() gorm.Dialector {
+			return mysql.New(mysql.Config{DSN: testserver.MariaDB(t), DisableWithReturning: true})
+		}
+		sources, replica := []gorm.Dialector{database(), database()}, database()
+		for _, d := range append(sources, replica) {
+			require.NoError(t, openOn(t, d, gorm.Config{}).AutoMigrate(&Label{}, &Part{}))
+		}
+		turn := 0
+		next := dbresolver.PolicyFunc(func(pools []gorm.ConnPool) gorm.ConnPool { turn++; return pools[turn%len(pools)] })
+		resolver := dbresolver.Register(dbresolver.Config{Sources: sources, Replicas: []gorm.Dialector{replica}, Policy: next})
+		closeAll(t, resolver)
+		db := openOn(t, sources[0], gorm.Config{SkipDefaultTransaction: true, PrepareStmt: prepared})
+		require.NoError(t, errors.Join(db.Use(newPlugin(t)), db.Use(resolver)))
+		rows := []Label{{Name: "a", Parts: make([]Part, 1)}, {Name: "b", Parts: make([]Part, 1)}}
+		byName := clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
+		require.NoError(t, db.Clauses(byName).Create(&rows).Error)
+	}
 }
 
 // TestDBResolver checks that rows go to the source that dbresolver chooses, with ids
@@ -51,15 +103,7 @@ func TestDBResolver(t *testing.T) {
 			for _, p := range plugins {
 				require.NoError(t, db.Use(p))
 			}
-			t.Cleanup(func() {
-				_ = resolver.Call(func(pool gorm.ConnPool) error {
-					if closer, ok := pool.(interface{ Close() error }); ok {
-						return closer.Close()
-					}
-					return nil
-				})
-			})
-
+			closeAll(t, resolver)
 			account := Account{Entries: []Entry{{}, {}}}
 			audits := []Audit{{Text: "a"}, {Text: "b"}}
 			require.NoError(t, db.Create(&account).Error)

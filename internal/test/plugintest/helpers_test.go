@@ -33,8 +33,11 @@ func newDatabase(t *testing.T) (string, *sql.DB) {
 	return dsn, db
 }
 
-func open(t *testing.T, dsn string) *gorm.DB {
-	db, err := gorm.Open(sqlite.Open(dsn), &gorm.Config{Logger: logger.Discard})
+func open(t *testing.T, dsn string) *gorm.DB { return openOn(t, sqlite.Open(dsn), gorm.Config{}) }
+
+func openOn(t *testing.T, d gorm.Dialector, cfg gorm.Config) *gorm.DB {
+	cfg.Logger = logger.Discard
+	db, err := gorm.Open(d, &cfg)
 	require.NoError(t, err)
 	pool, err := db.DB()
 	require.NoError(t, err)
