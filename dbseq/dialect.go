@@ -59,8 +59,8 @@ type dialect struct {
 
 	// drivers are the packages that register the drivers that Open knows.
 	drivers map[string]string
-	// misread returns an error if the driver would create a file with a password in its name. It
-	// shows no part of the DSN.
+	// misread returns an error if the driver would create a file with a password in its name, or let
+	// the server read files. It shows no part of the DSN.
 	misread func(dsn string) error
 	// place returns where the database is, for people, without user, password and parameters. It
 	// leaves out what it cannot parse with certainty.

@@ -48,7 +48,8 @@ func TestMySQLDSN(t *testing.T) {
 		"u:p?a/b@tcp(h:1)/app?parseTime=true&autocommit=0":         "u:p?a/b@tcp(h:1)/app?autocommit=1&parseTime=true&interpolateParams=true",
 		"u@/app?interpolateParams=false&timeout=2s":                "u@/app?autocommit=1&interpolateParams=false&timeout=2s",
 		"u@/app?charset=gbk&collation=gbk_chinese_ci&tls=skip-ver": "u@/app?autocommit=1&tls=skip-ver&interpolateParams=true",
-		"nonsense": "nonsense",
+		"u@/app?allowAllFiles=true&tls=true":                       "u@/app?autocommit=1&tls=true&interpolateParams=true",
+		"nonsense":                                                 "nonsense",
 	} {
 		require.Equal(t, want, mysqlDSN(dsn), dsn)
 	}

@@ -40,6 +40,12 @@ var mysql = dialect{
 	},
 	variant: (*conn).variantOf,
 	drivers: map[string]string{"mysql": "github.com/go-sql-driver/mysql"},
+	misread: func(dsn string) error {
+		if allFiles.MatchString(dsn) {
+			return errors.New("dbseq: the DSN has allowAllFiles, by which the server can read this host's files: remove it, since no statement needs it")
+		}
+		return nil
+	},
 	place: func(dsn string) string {
 		if m := mysqlName.FindStringSubmatch(dsn); m != nil {
 			return m[1] + "/" + m[2]
@@ -61,6 +67,8 @@ var mysql = dialect{
 		noDatabase: []string{"1049"},
 	},
 }
+
+var allFiles = regexp.MustCompile(`\?([^/]*&)?allowAllFiles=(1|true|TRUE|True)(&[^/]*)?$`)
 
 var mysqlName = regexp.MustCompile(`^(?:.*@)?(?:tcp|unix)?\(([\w.:\[\]/-]+)\)/([\w$-]*)(?:\?[^@]*)?$`)
 
@@ -112,8 +120,8 @@ func (c *conn) variantOf(has map[string]string) (string, error) {
 }
 
 // mysqlDSN returns dsn with the settings that the statements need: autocommit, UTF-8
-// (the driver's default), and parameters that are interpolated, which saves a round
-// trip per statement.
+// (the driver's default), parameters that are interpolated, which saves a round trip per
+// statement, and no files for the server.
 func mysqlDSN(dsn string) string {
 	slash := strings.LastIndexByte(dsn, '/')
 	if slash < 0 {
@@ -126,7 +134,7 @@ func mysqlDSN(dsn string) string {
 	for _, p := range strings.Split(query, "&") {
 		key, _, _ := strings.Cut(p, "=")
 		switch key {
-		case "", "autocommit", "charset", "collation":
+		case "", "autocommit", "charset", "collation", "allowAllFiles":
 			continue
 		case "interpolateParams":
 			interpolate = false

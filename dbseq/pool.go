@@ -98,7 +98,7 @@ func connect(driverName, text string, opts []Option) (*conn, error) {
 	if err := c.speak(name); err != nil {
 		return nil, err
 	}
-	if c.dialect.misread != nil {
+	if c.dialect.misread != nil && (c.set.App == nil || c.dialect.file) {
 		if err := c.dialect.misread(text); err != nil {
 			return nil, err
 		}

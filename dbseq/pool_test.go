@@ -28,6 +28,7 @@ func TestOpenRefuses(t *testing.T) {
 		"shared in memory":  {"sqlite", "file::memory:?cache=shared", nil, "give New"},
 		"dsn":               {"mysql", "app:geheim@tcp(127.0.0.1/app", nil, "invalid DSN"},
 		"url":               {"mysql", "mysql://app:geheim@127.0.0.1/app", nil, "unknown"},
+		"all files":         {"mysql", "app:geheim@tcp(127.0.0.1)/app?tls=true&allowAllFiles=1&loc=Local", nil, "the DSN has allowAllFiles"},
 		"no dsn":            {"mysql", "geheim", nil, "invalid DSN"},
 		"pgx url":           {"pgx", "postgres://app:ge/heim@127.0.0.1/app", nil, "the DSN cannot be parsed"},
 		"pgx pairs":         {"pgx", "host=127.0.0.1 user=app password=gehe im", nil, "the DSN cannot be parsed"},
@@ -115,7 +116,7 @@ func TestNewRefuses(t *testing.T) {
 func TestOpenConnectsLater(t *testing.T) {
 	t.Parallel()
 	for want, place := range map[string][2]string{
-		"mysql 127.0.0.1:1/app":       {"mysql", "app:geheim@tcp(127.0.0.1:1)/app"},
+		"mysql 127.0.0.1:1/app":       {"mysql", "app:geheim?allowAllFiles=1@tcp(127.0.0.1:1)/app?allowAllFiles=false"},
 		"mysql 127.0.0.1:2/app":       {"mysql", "app:pass://word@tcp(127.0.0.1:2)/app"}, // a password may hold what a URL begins with
 		"postgres 127.0.0.1:1/app":    {"pgx/v5", "postgres://app:geheim@127.0.0.1:1/app"},
 		"postgres localhost:5432/app": {"pgx", "host=localhost password=geheim dbname=app"},

@@ -152,6 +152,7 @@ func TestPasswordsStayOutOfErrors(t *testing.T) {
 		"mysql": {
 			"app:" + password + "/orders", "app:" + password, "app:" + password + "@tcp(127.0.0.1:1/orders", "app:" + password + "(127.0.0.1:1)/orders",
 			"app:" + password + "@tcp(127.0.0.1:1)/orders?tls=" + password, "app:" + password + "@tcp(127.0.0.1:1)/orders?timeout=" + password,
+			"app:" + password + "@tcp(127.0.0.1:1)/orders?allowAllFiles=true", "app:" + password + "@tcp(127.0.0.1:1)/orders?allowCleartextPasswords=1", "app:" + password + "@tcp(127.0.0.1:1)/orders?allowOldPasswords=1",
 		},
 		"postgres": {
 			"postgres://app:" + password + "@127.0.0.1:port/orders", "postgres://app:" + password + "#@127.0.0.1/orders", "postgres://app:" + password + "/%zz@127.0.0.1:1/orders",

@@ -41,7 +41,7 @@ var engines = map[string]engine{
 		func(p *sql.DB) gorm.Dialector { return libsqlite.New(libsqlite.Config{Conn: p}) },
 	},
 	"mysql": {
-		"mysql", testserver.MariaDB, mysql.Open,
+		"mysql", func(t testing.TB) string { return testserver.MariaDB(t) + "&allowAllFiles=true" }, mysql.Open,
 		func(p *sql.DB) gorm.Dialector { return mysql.New(mysql.Config{Conn: p}) },
 	},
 	"postgres": {

@@ -5,7 +5,9 @@
 //
 //	user:password@tcp(host:3306)/name?tls=true
 //
-// parseTime defaults to true, since time.Time fields of models need it.
+// parseTime defaults to true, since time.Time fields of models need it. allowAllFiles,
+// allowCleartextPasswords and allowOldPasswords are refused: whoever can write the configuration
+// could name a server that asks for files of the host.
 package mysql
 
 import (
@@ -41,6 +43,9 @@ func open(ctx context.Context, dsn string, connect time.Duration) (sqldb.Target,
 	c, err := mysqldsn.Parse(dsn)
 	if err != nil {
 		return sqldb.Target{}, err
+	}
+	if c.AllowAllFiles || c.AllowCleartextPasswords || c.AllowOldPasswords {
+		return sqldb.Target{}, errors.New("it has allowAllFiles, allowCleartextPasswords or allowOldPasswords, by which the server gets files or the password: remove it, or open the database in your code")
 	}
 	if c.Timeout == 0 {
 		c.Timeout = connect
