@@ -14,7 +14,7 @@ SEED ?= 0
 LOSSES ?= 1
 SEEDS ?= 100000
 ATTACK ?=
-STORES ?= redis mariadb mysql galera postgres local numbers
+STORES ?= redis mariadb mysql galera postgres etcd local numbers
 ENGINES ?= mysql mariadb galera postgresql sqlite redis valkey
 PLATFORMS ?= linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
 

@@ -22,6 +22,7 @@ var topologies = []struct {
 	{"mysql", "pair", newMySQL},
 	{"galera", "one writer", newGalera},
 	{"postgres", single, newPostgres},
+	{"etcd", "three members", newEtcd},
 	{"local", oneHost, newLocal},
 	{"numbers", "redis and postgres", newNumbers},
 	{"numbers", sentinel, counted(newSentinel)},
@@ -34,7 +35,7 @@ var topologies = []struct {
 func TestChaos(t *testing.T) {
 	r := newResults(t)
 	t.Cleanup(r.write)
-	for _, engine := range []string{"redis", "numbers", "galera", "mariadb", "mysql", "postgres", "local"} { // the longest first
+	for _, engine := range []string{"redis", "numbers", "galera", "mariadb", "mysql", "postgres", "etcd", "local"} { // the longest first
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			for _, topology := range topologies {

@@ -33,7 +33,9 @@ type crew struct {
 	ended   []*process
 	err     error // of processes that ended unexpectedly, and of tending
 
-	killed, stopped atomic.Int64
+	times []times // from which processes draw
+
+	killed, stopped, raised, lowered atomic.Int64
 
 	spawn chan func() // to the thread that starts processes
 }
@@ -45,6 +47,7 @@ type seat struct {
 	index  int
 	group  int
 	holder string
+	times  times
 	*process
 }
 
@@ -68,7 +71,7 @@ type process struct {
 // long as the crew, because the kernel kills a child with the thread that started it.
 func newCrew(dir string, size, groups int, o order, s func(group int) store, seed uint64) *crew {
 	c := &crew{
-		dir: dir, seats: make([]seat, size), order: o, store: s,
+		dir: dir, seats: make([]seat, size), order: o, store: s, times: spread[:1],
 		random: rand.New(rand.NewPCG(seed, 1)), spawn: make(chan func()),
 	}
 	for i := range c.seats {
@@ -101,7 +104,8 @@ func (c *crew) fill(s *seat) error {
 	o.Journal = filepath.Join(c.dir, fmt.Sprint(c.started))
 	c.started++
 	c.mu.Unlock()
-	o.Store, o.Request.Holder = c.store(s.group), s.holder
+	o.Store, o.Request = c.store(s.group), c.draw(s).of(o.Request)
+	o.Request.Holder = s.holder
 	if c.brief != nil {
 		c.brief(s, &o)
 	}

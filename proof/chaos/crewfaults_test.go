@@ -142,10 +142,10 @@ func (b *background) end() error {
 	return b.err
 }
 
-// An uproar plays faults one after the other, each kind once and then at random, until
-// it is time to end.
+// An uproar plays faults one after the other, until it is time to end.
 type uproar struct {
-	faults []fault
+	once   []fault       // played once at first, in any order
+	faults []fault       // then some of these at random
 	rest   time.Duration // extra pause after each random fault, so that quarantines end
 	salvo  []fault       // some of these follow each random fault without a pause
 	many   int           // how many of the salvo
@@ -153,40 +153,32 @@ type uproar struct {
 }
 
 func (u uproar) run(ctx context.Context, random *rand.Rand, over func() bool) error {
-	for round := 0; round == 0 || !over(); round++ {
-		for _, i := range random.Perm(len(u.faults)) {
-			f := u.faults[i]
-			if round > 0 {
-				f = u.faults[random.IntN(len(u.faults))]
-			}
-			if err := u.make(ctx, f, random); err != nil {
+	play := func(f fault, rest time.Duration, many int) error {
+		if err := u.make(ctx, f, random); err != nil {
+			return err
+		}
+		for range many {
+			pause(ctx, time.Duration(random.Int64N(int64(500*time.Millisecond))))
+			if err := u.make(ctx, u.salvo[random.IntN(len(u.salvo))], random); err != nil {
 				return err
 			}
-			gap := 100*time.Millisecond + time.Duration(random.Int64N(int64(1400*time.Millisecond)))
-			if round > 0 {
-				gap += u.rest
-			}
-			for range u.some(round) {
-				pause(ctx, time.Duration(random.Int64N(int64(500*time.Millisecond))))
-				if err := u.make(ctx, u.salvo[random.IntN(len(u.salvo))], random); err != nil {
-					return err
-				}
-			}
-			pause(ctx, gap)
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			if round > 0 && over() {
-				break
-			}
+		}
+		pause(ctx, rest+100*time.Millisecond+time.Duration(random.Int64N(int64(1400*time.Millisecond))))
+		return context.Cause(ctx)
+	}
+	for _, i := range random.Perm(len(u.once)) {
+		if err := play(u.once[i], 0, 0); err != nil {
+			return err
+		}
+	}
+	many := u.many
+	if len(u.salvo) == 0 {
+		many = 0
+	}
+	for !over() {
+		if err := play(u.faults[random.IntN(len(u.faults))], u.rest, many); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-func (u uproar) some(round int) int {
-	if round == 0 || len(u.salvo) == 0 {
-		return 0
-	}
-	return u.many
 }

@@ -16,19 +16,36 @@
 // determines the random choices; their timing depends on the machine.
 //
 //   - Processes are killed, restarted cleanly, stopped briefly, cloned (same host name and
-//     pid), or stopped for three TTLs while they issue ids and then continued.
+//     pid), or stopped for three TTLs while they issue ids and then continued. Each has one of
+//     three TTLs, max_ttl and skews, so that a restart raises them or takes them back.
 //   - Connections are cut, delayed, left half-open, reset after the request was sent, or
 //     cut off within a request or a reply.
 //   - Servers are killed and return with or without their data. They hang, lose keys or
-//     rows, are flushed, evict keys, or turn read-only. They fail over to a replica that
+//     rows (the record of the namespace, those of some worker ids, or both), are flushed, evict
+//     keys, or turn read-only. They fail over to a replica that
 //     lags, and back to the former primary, or fall back to older data. Sentinels and a
 //     cluster promote a replica that lags, or the master is back without its data before
 //     they do. The hash slot moves to another master, and writes to another node of a
-//     Galera cluster. The servers' clock steps both ways.
+//     Galera cluster. A minority or a quorum of etcd's members is away; one is cut off, or
+//     wiped and joins again; all return to a snapshot. The servers' clock steps both ways.
 //
 // The faults stay within what package lease promises to survive. There are never two
 // primaries: the former one is killed first. When records are lost, the clock is at most
 // the skew behind the latest time that it showed (see clock).
+//
+// A loss of all records is survived if whoever asks first allows for all others, and so is
+// a failover or restore that forgets a raise older than the former max_ttl and skew. So while
+// processes have different times, in the first half of a run,
+//
+//   - nothing is flushed, evicted, wiped or failed back to an old primary (see whole);
+//   - deletions spare one of the records that tell how far ahead grants may reach: that of
+//     the namespace, those of worker ids, on Redis the keys of marks and owners. Earlier
+//     deletions count until the center has noticed them. The field hold, which Redis keeps
+//     twice, is deleted with its key only;
+//   - replicas lag, and snapshots are old, by at most 1.5 s.
+//
+// For the second half all processes are restarted with the greatest times. The skew that is
+// known after a loss is that of who asks first, so clocks keep to the least.
 //
 // # Without a center
 //

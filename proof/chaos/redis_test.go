@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func newSingle(t *testing.T) *arena {
 	at := primary.Addr() // the processes' address for the primary, whichever server it is
 	n := newNetwork(t, at)
 	a := &arena{
-		network: n, share: 40, keys: leaseKeys(),
+		network: n, share: 40, keys: leaseKeys(), tell: leaseKeys()[1:],
 		store: func(group int) store {
 			return store{Kind: single, Addrs: []string{at}, Routes: n.routes(group)}
 		},
@@ -74,7 +75,7 @@ func newSingle(t *testing.T) *arena {
 		fault{"replica promoted whose link was cut", func(ctx context.Context, random *rand.Rand) error {
 			a.clock.ready(ctx)
 			replica.CutLink()
-			pause(ctx, time.Duration(random.Int64N(int64(3*time.Second))))
+			pause(ctx, a.lag(3*time.Second, random.Float64()))
 			primary.Kill() // never two primaries
 			replica.Promote()
 			if err := n.lead(at, replica.Addr()); err != nil {
@@ -113,33 +114,40 @@ func (a *arena) redisFaults(primary func() *testserver.Server, forward time.Dura
 			return c.FlushAll(ctx).Err()
 		}),
 		do("keys deleted", func(ctx context.Context, random *rand.Rand, c *redis.Client) error {
-			some := slices.Clone(a.keys)
-			random.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
-			return c.Del(ctx, some[:1+random.IntN(len(some))]...).Err()
+			some, err := a.lose(ctx, sample(random, a.keys)...)
+			return cmp.Or(err, c.Del(ctx, some...).Err())
 		}),
-		do("fields of records deleted", func(ctx context.Context, random *rand.Rand, c *redis.Client) error {
+		do("fields of records deleted, at times the record of the namespace too", func(ctx context.Context, random *rand.Rand, c *redis.Client) error {
 			if a.streams != nil {
-				some := []string{"pin", "run", "quar", "tick", "seq", "seen", "at"}
-				random.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
-				return c.HDel(ctx, key("sequence"), some[:1+random.IntN(len(some))]...).Err()
+				return c.HDel(ctx, key("sequence"), sample(random, []string{"pin", "run", "quar", "tick", "seq", "seen", "at"})...).Err()
+			}
+			var err error
+			if random.IntN(2) == 0 {
+				_, err = a.lose(ctx, key("meta"))
+				err = cmp.Or(err, c.Del(ctx, key("meta")).Err())
+			} else {
+				a.parts++
 			}
 			all := leaseKeys()
-			for range 1 + random.IntN(4) {
+			for range 1 + random.IntN(workers) {
 				worker := fmt.Sprint(random.IntN(workers))
-				var err error
 				switch i := random.IntN(3); i {
 				case 0:
-					err = c.ZRem(ctx, all[i], worker).Err()
+					err = cmp.Or(err, c.ZRem(ctx, all[i], worker).Err())
 				default:
-					err = c.HDel(ctx, all[i], worker).Err()
-				}
-				if err != nil {
-					return err
+					err = cmp.Or(err, c.HDel(ctx, all[i], worker).Err())
 				}
 			}
-			return nil
+			return err
 		}),
 	)
+}
+
+// sample returns at least one of all, in any order.
+func sample(random *rand.Rand, all []string) []string {
+	some := slices.Clone(all)
+	random.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+	return some[:1+random.IntN(len(some))]
 }
 
 // evict keeps the memory full for a while, and until one of the keys was evicted.
@@ -168,7 +176,8 @@ func (a *arena) noticed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g := lease.Grant{Request: request()}
+	least, _ := a.crew.differ()
+	g := lease.Grant{Request: least.of(request())}
 	g.Owner = lease.NewOwner() // an owner without a lease
 	for {
 		_, err = c.Renew(ctx, g)
@@ -221,7 +230,7 @@ const patience = 4 * time.Second
 func newFailover(t *testing.T, share int, all []string, s store, servers []*testserver.Server, master func() *testserver.Server, failover string) *arena {
 	n := newNetwork(t, all...)
 	a := &arena{
-		network: n, share: share, keys: leaseKeys(), direct: func() store { return s },
+		network: n, share: share, keys: leaseKeys(), tell: leaseKeys()[1:], direct: func() store { return s },
 		store: func(group int) store {
 			s := s
 			s.Routes = n.routes(group)
@@ -238,7 +247,7 @@ func newFailover(t *testing.T, share int, all []string, s store, servers []*test
 			if err := link(ctx, replicas, "nobody", old); err != nil {
 				return err
 			}
-			pause(ctx, time.Duration(random.Int64N(int64(3*time.Second))))
+			pause(ctx, a.lag(3*time.Second, random.Float64()))
 			old.Kill()
 			if err := link(ctx, replicas, ""); err != nil {
 				return err

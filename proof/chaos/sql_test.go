@@ -61,7 +61,7 @@ func newDatabase(t *testing.T, kind, driver, dsn string, server *testserver.Serv
 	}
 	d := &database{driver: driver, server: server}
 	d.arena = &arena{
-		network: n, share: 100, clock: &clock{servers: servers},
+		network: n, share: 100, tell: append(slots(), meta), clock: &clock{servers: servers},
 		store:  func(group int) store { return reach(n.routes(group)[at]) },
 		direct: func() store { return reach(d.server.Addr()) },
 	}
@@ -70,10 +70,21 @@ func newDatabase(t *testing.T, kind, driver, dsn string, server *testserver.Serv
 
 // sqlFaults are faults of any database.
 func (d *database) sqlFaults(readOnly, readWrite []string) []fault {
-	remove := func(name string, statements func(*rand.Rand) []string) fault {
+	remove := func(name string, records func(*rand.Rand) []string, also ...string) fault {
 		return fault{name, func(ctx context.Context, random *rand.Rand) error {
-			d.clock.ready(ctx)
-			return d.exec(ctx, statements(random)...)
+			some, err := d.lose(ctx, records(random)...)
+			if err != nil {
+				return err
+			}
+			statements := also
+			for _, r := range some {
+				table := "slot WHERE slot = " + r + " AND"
+				if r == meta {
+					table = "meta WHERE"
+				}
+				statements = append(statements, "DELETE FROM snowlease_"+table+" ns = '"+namespace+"'")
+			}
+			return d.exec(ctx, statements...)
 		}}
 	}
 	short := func(ctx context.Context, random *rand.Rand) { pause(ctx, time.Duration(random.Int64N(int64(2*ttl)))) }
@@ -95,19 +106,21 @@ func (d *database) sqlFaults(readOnly, readWrite []string) []fault {
 			short(ctx, random)
 			return errors.Join(err, d.exec(ctx, readWrite...))
 		}},
-		remove("slots deleted", func(random *rand.Rand) (statements []string) {
-			for range 1 + random.IntN(6) {
-				statements = append(statements, fmt.Sprintf("DELETE FROM snowlease_slot WHERE ns = '%s' AND slot = %d", namespace, random.IntN(workers)))
-			}
-			return statements
-		}),
-		remove("all slots deleted", func(*rand.Rand) []string {
-			return []string{"DELETE FROM snowlease_slot", "DELETE FROM snowlease_ticket"}
-		}),
-		remove("record of the namespace deleted", func(*rand.Rand) []string {
-			return []string{"DELETE FROM snowlease_meta WHERE ns = '" + namespace + "'"}
-		}),
+		remove("slots deleted", func(random *rand.Rand) []string { return sample(random, slots()) }),
+		remove("all slots deleted", func(*rand.Rand) []string { return slots() }, "DELETE FROM snowlease_slot", "DELETE FROM snowlease_ticket"),
+		remove("record of the namespace deleted", func(*rand.Rand) []string { return []string{meta} }),
+		remove("record of the namespace and slots deleted", func(random *rand.Rand) []string { return append(sample(random, slots()), meta) }),
 	)
+}
+
+const meta = "meta"
+
+// slots are the records of the worker ids.
+func slots() (all []string) {
+	for worker := range workers {
+		all = append(all, fmt.Sprint(worker))
+	}
+	return all
 }
 
 // newMariaDB is a MariaDB and a replica that takes over.
@@ -145,7 +158,7 @@ func newPair(
 			}
 			d.clock.ready(ctx)
 			replica.CutLink()
-			pause(ctx, time.Duration(random.Int64N(int64(3*time.Second))))
+			pause(ctx, d.lag(3*time.Second, random.Float64()))
 			primary.Kill() // never two primaries
 			replica.Promote()
 			primary, replica, dead = replica, primary, true
@@ -187,11 +200,11 @@ func newPostgres(t *testing.T) *arena {
 			copyData := func(from, to string) error {
 				return errors.Join(os.RemoveAll(to), exec.CommandContext(ctx, "cp", "-a", from, to).Run())
 			}
+			d.clock.ready(ctx)
 			server.Stop()
 			err := copyData(server.Dir(), older)
 			server.Start()
-			pause(ctx, time.Duration(random.Int64N(int64(3*ttl))))
-			d.clock.ready(ctx)
+			pause(ctx, d.lag(3*ttl, random.Float64()))
 			server.Kill()
 			err = errors.Join(err, copyData(older, server.Dir()))
 			server.Start()

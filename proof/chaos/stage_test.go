@@ -47,6 +47,10 @@ type arena struct {
 	streams   []stream                    // assigned to the seats in turn; nil: ids under a lease
 	behind    func(group int) store       // the database of streams, if they need one
 	keys      []string                    // what Redis may lose
+
+	tell  []string // the records that tell how far ahead grants may reach
+	lost  []string // of those, since a loss was noticed
+	parts int      // losses of some records
 }
 
 // A stage is a run of one crew in one arena.
@@ -123,6 +127,9 @@ func (s *stage) run() *verdict {
 	}
 	defer s.end()
 	s.arena.crew = s.crew
+	if s.streams == nil && s.order.Break == "" {
+		s.times = spread
+	}
 	require.NoError(s, s.enlist())
 	s.wait(ctx, "the worker ids are not lent", func() bool { return s.holders(nil) >= s.pool() })
 
@@ -172,35 +179,49 @@ func (s *stage) uproar(ctx context.Context, round uint64) {
 		cancel(nil)
 		all.Wait()
 	}()
-	over := func() bool { return time.Since(began) >= s.length || ctx.Err() != nil }
-	begin := func(stream uint64, u uproar) error {
-		u.faults = slices.DeleteFunc(slices.Clone(u.faults), func(f fault) bool {
+	begin := func(stream uint64, u uproar, length time.Duration) error {
+		unwanted := func(f fault) bool {
 			return s.only != nil && !slices.Contains(s.only, f.name) || !regexp.MustCompile(*only).MatchString(f.name)
-		})
+		}
+		u.once, u.faults = without(u.once, unwanted), without(u.faults, unwanted)
 		if len(u.faults) == 0 {
 			return nil
 		}
-		for _, f := range u.faults {
-			if lossy.MatchString(f.name) {
-				u.salvo = append(u.salvo, f)
-			}
-		}
-		err := u.run(ctx, s.random(3*round+stream), over)
+		u.salvo = without(u.faults, func(f fault) bool { return !lossy.MatchString(f.name) })
+		err := u.run(ctx, s.random(4*round+stream), func() bool { return time.Since(began) >= length || ctx.Err() != nil })
 		if err != nil {
 			cancel(err)
 		}
 		return err
 	}
-	all.begin(func() error { return begin(0, uproar{faults: s.crew.faults(&all), make: s.make}) })
-	all.begin(func() error { return begin(1, uproar{faults: s.network.faults(), make: s.make}) })
-	servers := uproar{faults: s.arena.faults, rest: 2 * ttl, make: s.harm}
+	side := func(stream uint64, faults []fault) {
+		all.begin(func() error { return begin(stream, uproar{once: faults, faults: faults, make: s.make}, s.length) })
+	}
+	side(0, s.crew.faults(&all))
+	side(1, s.network.faults())
+	servers := uproar{once: s.arena.faults, faults: s.arena.faults, rest: 2 * ttl, make: s.harm}
 	switch {
 	case s.clock.host != nil: // no quarantines
 		servers.rest = 0
 	case *losses > 1: // half of the random faults lose data
 		servers.rest, servers.many = 0, *losses/2
 	}
-	require.NoError(s, errors.Join(begin(2, servers), all.end()))
+	isWhole := func(f fault) bool { return whole.MatchString(f.name) }
+	if _, differ := s.differ(); differ && slices.ContainsFunc(s.arena.faults, isWhole) {
+		servers.once = without(s.arena.faults, isWhole)
+		servers.faults = servers.once
+		require.NoError(s, begin(3, servers, s.length/2))
+		require.NoError(s, s.align(ctx))
+		s.wait(ctx, "the worker ids are not lent to processes with the same times", func() bool { return s.holders(nil) >= s.pool()/2 })
+		servers.once = without(s.arena.faults, func(f fault) bool { return !isWhole(f) })
+		servers.faults = s.arena.faults
+	}
+	require.NoError(s, errors.Join(begin(2, servers, s.length), all.end()))
+}
+
+// without returns the faults for which drop is false.
+func without(all []fault, drop func(fault) bool) []fault {
+	return slices.DeleteFunc(slices.Clone(all), drop)
 }
 
 // harm plays a fault of the servers.
@@ -212,6 +233,9 @@ func (s *stage) harm(ctx context.Context, f fault, random *rand.Rand) error {
 		s.back = time.Now()
 	}
 	s.events = append(s.events, event{s.back, lossy.MatchString(f.name)})
+	if lossy.MatchString(f.name) && !strings.Contains(f.name, "deleted") {
+		s.lost = s.tell // also what was created anew after a loss
+	}
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/etcdseq"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
@@ -18,8 +19,8 @@ import (
 
 // A store says how a process reaches the center.
 type store struct {
-	Kind  string   // single, sentinel, cluster, mysql, postgres, host
-	Addrs []string // Redis: the server, the sentinels or the nodes
+	Kind  string   // single, sentinel, cluster, mysql, postgres, etcd, host
+	Addrs []string // Redis: the server, the sentinels or the nodes; etcd: the members
 	DSN   string   // SQL
 	// Routes maps the address of a Redis node to the proxy for it.
 	Routes map[string]string
@@ -33,6 +34,7 @@ const (
 	cluster   = "cluster"
 	mysqlKind = "mysql" // MariaDB too
 	postgre   = "postgres"
+	etcd      = "etcd"
 	oneHost   = "host"
 )
 
@@ -84,6 +86,13 @@ func (s store) center(breaking string) (lease.Center, io.Closer, error) {
 	case mysqlKind, postgre:
 		c, err := dbseq.Open(s.driver(), s.DSN)
 		return c, c, err
+	case etcd:
+		client, err := etcdseq.Open(context.Background(), etcdseq.Config{Endpoints: s.Addrs})
+		if err != nil {
+			return nil, nil, err
+		}
+		c, err := etcdseq.New(client)
+		return c, client, err
 	}
 	client := s.redis()
 	c, err := redisseq.New(client)
