@@ -1,9 +1,13 @@
 package publicid
 
 import (
+	"bytes"
+	"context"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"strconv"
@@ -51,21 +55,28 @@ func codecOf[K Kind]() *Codec {
 // String returns the text of id, or "" if id is zero. If there is no text, it returns the
 // error in parentheses.
 func (id ID[K]) String() string {
-	text, err := id.MarshalText()
+	if id == 0 {
+		return ""
+	}
+	text, err := codecOf[K]().Encode(int64(id))
 	if err != nil {
 		return "(" + err.Error() + ")"
 	}
-	return string(text)
+	return text
+}
+
+// AppendText appends the text of id to b, or nothing if id is zero. The errors are those of
+// Codec.Encode.
+func (id ID[K]) AppendText(b []byte) ([]byte, error) {
+	if id == 0 {
+		return b, nil
+	}
+	return codecOf[K]().AppendEncode(b, int64(id))
 }
 
 // MarshalText returns the text of id, or "" if id is zero. The errors are those of
 // Codec.Encode.
-func (id ID[K]) MarshalText() ([]byte, error) {
-	if id == 0 {
-		return []byte{}, nil
-	}
-	return codecOf[K]().AppendEncode(nil, int64(id))
-}
+func (id ID[K]) MarshalText() ([]byte, error) { return id.AppendText([]byte{}) }
 
 // UnmarshalText reads what MarshalText wrote, except for "". The errors are those of Parse.
 func (id *ID[K]) UnmarshalText(text []byte) error {
@@ -76,21 +87,66 @@ func (id *ID[K]) UnmarshalText(text []byte) error {
 	return err
 }
 
-// UnmarshalParam does the same. The binding of gin and of echo calls it; gin would
-// otherwise read a plain number.
+// MarshalBinary does what MarshalText does, for go-redis. Package gob uses it too.
+func (id ID[K]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
+
+// UnmarshalBinary reads what MarshalBinary wrote, also "", which is zero.
+func (id *ID[K]) UnmarshalBinary(text []byte) error {
+	if len(text) == 0 {
+		*id = 0
+		return nil
+	}
+	return id.UnmarshalText(text)
+}
+
+// UnmarshalParam does what UnmarshalText does. The binding of gin and of echo calls it; gin
+// would otherwise read a plain number.
 func (id *ID[K]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
 
-// MarshalJSON returns the text of id as a JSON string, or null if id is zero. Package json
-// reads it back with UnmarshalText, and leaves id as it is on null. Numbers are errors.
+// MarshalJSON returns the text of id as a JSON string, or null if id is zero.
 func (id ID[K]) MarshalJSON() ([]byte, error) {
 	if id == 0 {
 		return []byte("null"), nil
 	}
-	b, err := codecOf[K]().AppendEncode([]byte{'"'}, int64(id))
+	b, err := codecOf[K]().AppendEncode(append(make([]byte, 0, maxPrefix+1+sealDigits+2), '"'), int64(id))
 	if err != nil {
 		return nil, err
 	}
 	return append(b, '"'), nil
+}
+
+// UnmarshalJSON reads a string that MarshalJSON wrote. On null, id stays unchanged. A number
+// is an error.
+func (id *ID[K]) UnmarshalJSON(b []byte) error {
+	switch n := len(b); {
+	case string(b) == "null":
+		return nil
+	case n > 1 && b[0] == '"' && b[n-1] == '"' && bytes.IndexByte(b, '\\') < 0:
+		return id.UnmarshalText(b[1 : n-1])
+	}
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return fmt.Errorf("publicid: id in JSON: %w", err)
+	}
+	return id.UnmarshalText([]byte(text))
+}
+
+// MarshalGQLContext writes what MarshalJSON returns, for gqlgen.
+func (id ID[K]) MarshalGQLContext(_ context.Context, w io.Writer) error {
+	b, err := id.MarshalJSON()
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	return err
+}
+
+// UnmarshalGQLContext reads a string, for gqlgen.
+func (id *ID[K]) UnmarshalGQLContext(_ context.Context, v any) error {
+	text, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("publicid: id in GraphQL: it is a string, not a %T", v)
+	}
+	return id.UnmarshalText([]byte(text))
 }
 
 // Scan reads a BIGINT column, or its decimal digits, as some drivers return them. It does

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -72,11 +73,8 @@ func refusal(s string) error {
 // String returns id in base 10.
 func (id ID) String() string { return strconv.FormatInt(int64(id), 10) }
 
-// AppendText appends id in base 10 to b.
-func (id ID) AppendText(b []byte) ([]byte, error) { return strconv.AppendInt(b, int64(id), 10), nil }
-
-// MarshalText returns id in base 10, which package json makes a string.
-func (id ID) MarshalText() ([]byte, error) { return id.AppendText(nil) }
+// MarshalText returns id in base 10, like String.
+func (id ID) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(id), 10), nil }
 
 // UnmarshalText parses id in base 10, strictly: see ID.
 func (id *ID) UnmarshalText(b []byte) error {
@@ -85,6 +83,33 @@ func (id *ID) UnmarshalText(b []byte) error {
 		*id = parsed
 	}
 	return err
+}
+
+// MarshalBinary returns id in base 10, as go-redis stores it.
+func (id ID) MarshalBinary() ([]byte, error) { return id.MarshalText() }
+
+// UnmarshalBinary does what UnmarshalText does, for go-redis.
+func (id *ID) UnmarshalBinary(b []byte) error { return id.UnmarshalText(b) }
+
+// UnmarshalParam does what UnmarshalText does, for the binding of gin and of echo, which
+// read an int64 less strictly.
+func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
+
+// MarshalGQL writes id as a string in base 10, for gqlgen.
+func (id ID) MarshalGQL(w io.Writer) { _, _ = io.WriteString(w, `"`+id.String()+`"`) }
+
+// UnmarshalGQL reads a string or an integer in base 10, for gqlgen.
+func (id *ID) UnmarshalGQL(v any) error {
+	if n, ok := v.(json.Number); ok {
+		v = n.String()
+	}
+	return id.Scan(v)
+}
+
+// MarshalJSON returns id as a JSON string in base 10.
+func (id ID) MarshalJSON() ([]byte, error) {
+	const longest = len(`"-9223372036854775808"`)
+	return append(strconv.AppendInt(append(make([]byte, 0, longest), '"'), int64(id), 10), '"'), nil
 }
 
 // UnmarshalJSON parses a JSON string or an integer in base 10. On null, id stays
@@ -136,7 +161,7 @@ func (id *ID) Scan(src any) error {
 	case nil:
 		return errors.New("snowflake: scan id: the column is NULL: scan into *ID or sql.Null[ID]")
 	default:
-		return fmt.Errorf("snowflake: scan id: cannot read an id from a %T: a column is a BIGINT", src)
+		return fmt.Errorf("snowflake: scan id: cannot read an id from a %T: use a BIGINT or a string", src)
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	_ encoding.TextAppender    = snowflake.ID(0)
 	_ encoding.TextMarshaler   = snowflake.ID(0)
 	_ encoding.TextUnmarshaler = (*snowflake.ID)(nil)
+	_ json.Marshaler           = snowflake.ID(0)
 	_ json.Unmarshaler         = (*snowflake.ID)(nil)
 	_ driver.Valuer            = snowflake.ID(0)
 	_ sql.Scanner              = (*snowflake.ID)(nil)
@@ -39,8 +39,12 @@ func TestParseIDRefuses(t *testing.T) {
 		strings.Repeat("9", 100000): "(100000 bytes)",
 	} {
 		_, err := snowflake.ParseID(text)
-		require.ErrorContains(t, err, want, "%.40q", text)
-		require.Less(t, len(err.Error()), 250)
+		id := snowflake.ID(5)
+		for _, err := range []error{err, id.UnmarshalText([]byte(text)), id.UnmarshalBinary([]byte(text)), id.UnmarshalParam(text), id.UnmarshalGQL(text)} {
+			require.ErrorContains(t, err, want, "%.40q", text)
+			require.Less(t, len(err.Error()), 250)
+		}
+		require.EqualValues(t, 5, id, "a failed read changes nothing")
 	}
 }
 
@@ -109,7 +113,7 @@ func TestIDScanAndValue(t *testing.T) {
 		{src: []byte("-1"), err: "not negative"},
 		{src: "x", err: "character 'x'"},
 		{src: nil, err: "scan into *ID or sql.Null[ID]"},
-		{src: 1.5, err: "cannot read an id from a float64: a column is a BIGINT"},
+		{src: 1.5, err: "cannot read an id from a float64: use a BIGINT or a string"},
 	} {
 		id := snowflake.ID(5)
 		err := id.Scan(c.src)

@@ -10,13 +10,11 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	_ "modernc.org/sqlite" // driver "sqlite"
-
-	"github.com/snowlease/snowlease/publicid"
 )
 
 // rows are what each library writes and reads.
 func rows() []order {
-	first := publicid.ID[order](id)
+	first := orderID(id)
 	return []order{{ID: first}, {ID: 1<<62 + 1, After: &first}}
 }
 
@@ -29,7 +27,7 @@ func TestSqlx(t *testing.T) {
 	require.NoError(t, err)
 	_, err = db.NamedExecContext(t.Context(), `INSERT INTO orders (id, after) VALUES (:id, :after)`, rows())
 	require.NoError(t, err)
-	query, args, err := sqlx.In(`SELECT id, after FROM orders WHERE id IN (?) ORDER BY id`, []publicid.ID[order]{id, 1<<62 + 1})
+	query, args, err := sqlx.In(`SELECT id, after FROM orders WHERE id IN (?) ORDER BY id`, []orderID{id, 1<<62 + 1})
 	require.NoError(t, err)
 	var read []order
 	require.NoError(t, db.SelectContext(t.Context(), &read, query, args...))
@@ -48,7 +46,7 @@ func TestBun(t *testing.T) {
 	_, err = db.NewInsert().Model(&in).Exec(t.Context())
 	require.NoError(t, err)
 	var read []order
-	require.NoError(t, db.NewSelect().Model(&read).Where("id IN (?)", bun.List([]publicid.ID[order]{id, 1<<62 + 1})).Order("id").Scan(t.Context()))
+	require.NoError(t, db.NewSelect().Model(&read).Where("id IN (?)", bun.List([]orderID{id, 1<<62 + 1})).Order("id").Scan(t.Context()))
 	require.Equal(t, rows(), read)
 	var kind string
 	require.NoError(t, db.NewSelect().ColumnExpr("typeof(id)").TableExpr("orders").Limit(1).Scan(t.Context(), &kind))
