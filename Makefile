@@ -61,6 +61,10 @@ test: test-deps ## run the library's tests, with a MariaDB, PostgreSQL and Redis
 prove: prove-deps ## run all other tests: modules, MySQL, failovers, mutants, models, chaos
 	scripts/stages.sh prove
 
+.PHONY: newest
+newest: ## run make test and make prove with the newest version of every direct dependency
+	scripts/newest.sh
+
 .PHONY: cover
 cover: prove-deps ## run every test, write cover.out and show the total coverage
 	go test -p 2 -timeout $(TESTTIME) -coverpkg=./... -coverprofile=cover.out ./...
