@@ -106,8 +106,8 @@
 //
 // If the INSERT fails, its values lose the ids that the plugin gave them, as with GORM
 // alone, when a hook or BEGIN failed, or when the error is gorm.ErrDuplicatedKey,
-// gorm.ErrForeignKeyViolated or gorm.ErrCheckConstraintViolated (which the driver for
-// PostgreSQL knows), also without TranslateError. To GORM a value with a key is a row that
+// gorm.ErrForeignKeyViolated or gorm.ErrCheckConstraintViolated (which the driver for MySQL
+// does not know), also without TranslateError. To GORM a value with a key is a row that
 // exists: Save would update it, without BeforeCreate. A list on tables without transactions
 // (MyISAM, Aria) may be stored in part. Its values lose their ids all the same.
 //
