@@ -17,8 +17,9 @@ const (
 	sealDigits  = 26 // of 128 bits, so the first one is 7 at most
 	plainDigits = idDigits + 1
 
-	maxPrefix = 32
-	minSecret = 32
+	maxPrefix    = 32
+	minSecret    = 32
+	minDifferent = 8 // bytes of a secret
 )
 
 // A Codec translates the ids of one kind to texts and back. Create it with New or
@@ -55,8 +56,9 @@ func New(prefix string) (*Codec, error) {
 // prefix is as for New.
 //
 // A secret has at least 32 bytes that nobody can guess, such as the output of
-// "openssl rand -base64 32". A text has no line break, with which a file may end. Secrets are not
-// kept. Kinds may share one, since each prefix derives a key of its own.
+// "openssl rand -base64 32". At least 8 of them are different, and a text has neither "${" nor
+// a line break, with which a file may end. Secrets are not kept. Kinds may share one, since each
+// prefix derives a key of its own.
 //
 // The first secret seals. Texts sealed with an older one are still read. To replace a
 // secret while several processes run, first add the new one to all of them as the last,
@@ -67,11 +69,8 @@ func NewSealed(prefix string, secret []byte, older ...[]byte) (*Codec, error) {
 		return nil, err
 	}
 	for i, s := range append([][]byte{secret}, older...) {
-		if len(s) < minSecret {
-			return nil, fmt.Errorf("publicid: secret %d of prefix %s has %d bytes: use at least %d random ones, as openssl rand -base64 32 makes", i+1, prefix, len(s), minSecret)
-		}
-		if brokenText(s) {
-			return nil, fmt.Errorf("publicid: secret %d of prefix %s has line breaks, as the end of a file: remove them", i+1, prefix)
+		if why := refusal(s); why != "" {
+			return nil, fmt.Errorf("publicid: secret %d of prefix %s has %s", i+1, prefix, why)
 		}
 		key, err := hkdf.Key(sha256.New, s, nil, "snowlease publicid v1 "+prefix, 32)
 		if err != nil {
@@ -89,11 +88,22 @@ func NewSealed(prefix string, secret []byte, older ...[]byte) (*Codec, error) {
 	return c, nil
 }
 
-// brokenText reports whether a secret is a text with line breaks, which the program and an environment
-// variable would not have alike.
-func brokenText(secret []byte) bool {
-	binary := bytes.ContainsFunc(secret, func(r rune) bool { return (r < ' ' || r > '~') && r != '\n' && r != '\r' })
-	return !binary && bytes.ContainsAny(secret, "\r\n")
+// refusal returns what a secret has that is no secret, or "". Texts are checked for more, since a
+// random secret may have any bytes.
+func refusal(secret []byte) string {
+	text := !bytes.ContainsFunc(secret, func(r rune) bool { return (r < ' ' || r > '~') && r != '\n' && r != '\r' })
+	different := len(slices.Compact(slices.Sorted(slices.Values(secret))))
+	switch {
+	case len(secret) < minSecret:
+		return fmt.Sprintf("%d bytes: use at least %d random ones, as openssl rand -base64 32 makes", len(secret), minSecret)
+	case text && bytes.ContainsAny(secret, "\r\n"): // the program and an environment variable would not have it alike
+		return "line breaks, as the end of a file: remove them"
+	case text && bytes.Contains(secret, []byte("${")):
+		return `"${", as a variable that nothing has replaced: set its value`
+	case different < minDifferent:
+		return fmt.Sprintf("%d different bytes: use at least %d, as openssl rand -base64 32 makes", different, minDifferent)
+	}
+	return ""
 }
 
 // Must returns c, and panics if err is not nil. It is for package variables:

@@ -93,12 +93,21 @@ func TestConstructorsRefuse(t *testing.T) {
 		require.ErrorContains(t, err, fmt.Sprintf("secret %d of prefix ord has %d bytes: use at least 32", len(secrets), len(secrets[len(secrets)-1])))
 		require.NotContains(t, err.Error(), "short-and")
 	}
-	for _, broken := range []string{secret + "\n", secret + "\r\n", secret + "\n" + secret} {
+	for broken, want := range map[string]string{
+		secret + "\n":                         "has line breaks",
+		secret + "\r\n":                       "has line breaks",
+		secret + "\n" + secret:                "has line breaks",
+		"${ORDER_ID_SECRET_OF_THE_WEB_SHOP}":  `has "${"`,
+		string(make([]byte, 32)):              "has 1 different bytes: use at least 8",
+		strings.Repeat("a", 64):               "has 1 different bytes",
+		strings.Repeat("secret", 6):           "has 5 different bytes",
+		strings.Repeat("\x00\xff\x01\n\r", 8): "has 5 different bytes",
+	} {
 		_, err := publicid.NewSealed("ord", []byte(secret), []byte(broken))
-		require.ErrorContains(t, err, "secret 2 of prefix ord has line breaks")
-		require.NotContains(t, err.Error(), secret)
+		require.ErrorContains(t, err, "secret 2 of prefix ord "+want)
+		require.NotContains(t, err.Error(), broken)
 	}
-	_, err := publicid.NewSealed("ord", append(bytes.Repeat([]byte{7}, 31), '\n'))
+	_, err := publicid.NewSealed("ord", []byte("\x01\x02\x03\x04\x05\x06${\n"+strings.Repeat("\x07", 32)))
 	require.NoError(t, err, "random bytes")
 	require.PanicsWithError(t, `publicid: prefix "" has 0 characters: use 1 to 32`, func() { publicid.Must(publicid.New("")) })
 }

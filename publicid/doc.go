@@ -46,4 +46,8 @@
 //   - Without its secret, a text cannot be read again. The rows are not affected.
 //   - It hides the number, not what else shows the order of rows, such as created_at or the
 //     order of a list.
+//   - An ID is a number in memory: %#v and %d print it, and encoders that ask for none of its
+//     methods write it, such as BSON. Package gob writes the text.
+//   - On a processor without instructions for AES, the time that AES takes depends on the
+//     key and the id.
 package publicid

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding"
+	"encoding/gob"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -157,9 +158,16 @@ func TestIDInFlagsAndLogs(t *testing.T) {
 	var out bytes.Buffer
 	slog.New(slog.NewTextHandler(&out, nil)).Info("placed", "order", id)
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("placed", "orders", []orderID{id})
+	read := []orderID{1}
+	require.NoError(t, gob.NewEncoder(&out).Encode([]orderID{id, 0}))
 	require.Contains(t, out.String(), "order="+someText)
 	require.Contains(t, out.String(), `"orders":["`+someText+`"]`)
 	require.NotContains(t, out.String(), "912338055136935936")
+	_, inGob, _ := bytes.Cut(out.Bytes(), []byte("]}\n"))
+	require.Contains(t, string(inGob), someText)
+	require.NoError(t, gob.NewDecoder(bytes.NewReader(inGob)).Decode(&read))
+	require.Equal(t, []orderID{id, 0}, read)
+	require.Equal(t, "912338055136935936", fmt.Sprintf("%#v", id))
 }
 
 func TestIDScanAndValue(t *testing.T) {
