@@ -54,7 +54,7 @@ func TestBackupStepsLeaveTheTables(t *testing.T) {
 				c := center(t, db, dbseq.WithTablePrefix(prefix))
 				first(t, c, soon(request("orders", 4)))
 				numbers := segments(t, db, dbseq.WithTablePrefix(prefix))
-				require.NoError(t, numbers.Create(t.Context(), "bills", 7))
+				require.NoError(t, numbers.Create(t.Context(), "shop/bills", 7))
 				rawExec(t, db, "CREATE TABLE "+prefix+"slots (id BIGINT PRIMARY KEY)") // of the application
 				rawExec(t, db, "INSERT INTO "+prefix+"slots VALUES (1)")
 
@@ -99,7 +99,7 @@ func TestBackupStepsLeaveTheTables(t *testing.T) {
 				shell(dump)
 				rawExec(t, db, "DELETE FROM "+prefix+"slots")
 				acquire(t, c, soon(request("orders", 4)))
-				require.NoError(t, numbers.Create(t.Context(), "members", 7))
+				require.NoError(t, numbers.Create(t.Context(), "shop/members", 7))
 				rows := func(table string) (all []map[string]any) {
 					require.NoError(t, db.Raw("SELECT * FROM "+prefix+table+" ORDER BY 1, 2").Scan(&all).Error)
 					return all

@@ -28,7 +28,7 @@ func TestAccountWithTheRightsOfTheDocs(t *testing.T) {
 		require.GreaterOrEqual(t, len(grants), 2)
 
 		first(t, center(t, a.db), request("orders", 4))
-		require.NoError(t, segments(t, a.db).Create(t.Context(), "orders", 7))
+		require.NoError(t, segments(t, a.db).Create(t.Context(), "shop/orders", 7))
 		place := strings.NewReplacer(" shop.", " "+a.database+".", "'orders'", "'"+a.user+"'", " orders;", " "+a.user+";")
 		for _, grant := range grants {
 			a.admin(strings.TrimSuffix(place.Replace(grant), ";"))
@@ -105,7 +105,7 @@ func everyStatementOf(t *testing.T, admin *gorm.DB, c *dbseq.Center, n *dbseq.Se
 	if err != nil {
 		return err
 	}
-	if err := n.Create(ctx, "orders", 7); err != nil {
+	if err := n.Create(ctx, "shop/orders", 7); err != nil {
 		return err
 	}
 	_, err = n.Reserve(ctx, reserve(1))
@@ -132,7 +132,7 @@ func TestSQLModes(t *testing.T) {
 			db, pool := e.db(t, in), e.pool(t, in)
 			rawExec(t, admin, "DROP TABLE IF EXISTS snowlease_slot, snowlease_ticket, snowlease_meta, snowlease_segment")
 			first(t, center(t, db), request("orders", 4))
-			require.NoError(t, segments(t, db).Create(t.Context(), "orders", 7))
+			require.NoError(t, segments(t, db).Create(t.Context(), "shop/orders", 7))
 			require.NoError(t, everyStatement(t, admin, db), "%q, with parameters in the text", mode)
 			c, err := dbseq.New(pool, dbseq.MySQL, dbseq.WithQuarantine(lease.QuarantineNever))
 			require.NoError(t, err)

@@ -29,7 +29,7 @@ func TestContractNever(t *testing.T) {
 // contracts runs the contracts of leases and of numbers.
 func contracts(t *testing.T, e engine) {
 	t.Helper()
-	require.NoError(t, segmentcheck.Run(t.Context(), segments(t, e.db(t, e.dsn(t)), dbseq.WithTablePrefix("x_")), "", nil))
+	require.NoError(t, segmentcheck.Run(t.Context(), segments(t, e.db(t, e.dsn(t)), dbseq.WithTablePrefix("x_")), "shop/", nil))
 	leasetest.Run(t, stores(t, e))
 }
 

@@ -67,7 +67,7 @@ func TestMovedConnection(t *testing.T) {
 		require.NoError(t, err)
 		_, err = c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "there is no table")
-		_, err = numbers.Given(t.Context(), "orders")
+		_, err = numbers.Given(t.Context(), "shop/orders")
 		require.ErrorIs(t, err, numberstore.ErrUnknown)
 		s.run(t, s.move)
 		runFile(t, s.tenantDB, s.engine)
@@ -96,15 +96,15 @@ func TestMovedConnection(t *testing.T) {
 		}
 
 		for _, want := range []int64{1, 6} {
-			got, err := numbers.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true})
+			got, err := numbers.Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 5, Start: 1, Max: 100, Create: true})
 			require.NoError(t, err)
 			require.Equal(t, numberstore.Range{First: want, Last: want + 4}, got)
 		}
-		require.NoError(t, numbers.Create(t.Context(), "bills", 1))
+		require.NoError(t, numbers.Create(t.Context(), "shop/bills", 1))
 		var listed []string
 		require.NoError(t, numbers.Names(t.Context(), "", func(name string, _ int64) error { listed = append(listed, name); return nil }))
-		require.Equal(t, []string{"bills", "orders"}, listed)
-		require.EqualValues(t, 10, number(t, s.db, "SELECT max_id FROM snowlease_segment WHERE name = 'orders'"))
+		require.Equal(t, []string{"shop/bills", "shop/orders"}, listed)
+		require.EqualValues(t, 10, number(t, s.db, "SELECT max_id FROM snowlease_segment WHERE name = 'shop/orders'"))
 		for _, table := range []string{"slot", "ticket", "meta", "segment"} {
 			require.Zero(t, number(t, s.tenantDB, "SELECT COUNT(*) FROM snowlease_"+table), table)
 		}
@@ -123,14 +123,14 @@ func TestMovedInATransaction(t *testing.T) {
 		require.NoError(t, within(t, s.pool, func(tx *sql.Tx) error {
 			_, err := shared.In(tx).Reserve(t.Context(), early)
 			require.ErrorContains(t, err, "has not answered yet")
-			_, err = shared.In(tx).Given(t.Context(), "orders")
+			_, err = shared.In(tx).Given(t.Context(), "shop/orders")
 			require.ErrorContains(t, err, "has not answered yet")
 			return nil
 		}))
-		require.NoError(t, shared.Create(t.Context(), "orders", 1))
+		require.NoError(t, shared.Create(t.Context(), "shop/orders", 1))
 		last := int64(0)
 		for _, store := range []*dbseq.Segments{shared, segments(t, s.db)} {
-			_, err := store.Given(t.Context(), "orders") // the first look
+			_, err := store.Given(t.Context(), "shop/orders") // the first look
 			require.NoError(t, err)
 			for _, commit := range []bool{true, false} {
 				tx, err := s.pool.BeginTx(t.Context(), nil)
@@ -193,7 +193,7 @@ func TestSchemaOfTheAccount(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = numbers.Close() })
 		g := first(t, c, request("orders", 2))
-		reserve := numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true}
+		reserve := numberstore.Request{Name: "shop/orders", N: 5, Start: 1, Max: 100, Create: true}
 		_, err = numbers.Reserve(t.Context(), reserve)
 		require.NoError(t, err)
 

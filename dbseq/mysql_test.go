@@ -43,7 +43,7 @@ func TestEveryStatementOnAnOddMySQL(t *testing.T) {
 	e := engines[3]
 	admin := e.db(t, srv.DSN()+"&interpolateParams=true")
 	first(t, center(t, admin), request("orders", 4))
-	require.NoError(t, segments(t, admin).Create(t.Context(), "orders", 7))
+	require.NoError(t, segments(t, admin).Create(t.Context(), "shop/orders", 7))
 	var plugin string
 	require.NoError(t, admin.Raw("SELECT plugin FROM mysql.user WHERE user = 'snowlease'").Row().Scan(&plugin))
 	require.Equal(t, "caching_sha2_password", plugin)

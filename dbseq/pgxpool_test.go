@@ -47,5 +47,5 @@ func TestPgxPool(t *testing.T) {
 	leasetest.Run(t, func(t testing.TB) leasetest.Store { return pooled{direct(t).(*store)} })
 	s, err := dbseq.NewSegments(pgxPool(t, e.db(t, e.dsn(t))))
 	require.NoError(t, err)
-	require.NoError(t, segmentcheck.Run(t.Context(), s, "", nil))
+	require.NoError(t, segmentcheck.Run(t.Context(), s, "shop/", nil))
 }

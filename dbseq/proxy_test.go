@@ -59,7 +59,7 @@ func TestContractThroughProxies(t *testing.T) {
 			srv := e.start(t)
 			proxy := p.start(t, srv)
 			through := e.db(t, proxy.DSN())
-			require.NoError(t, segmentcheck.Run(t.Context(), segments(t, through), "", nil))
+			require.NoError(t, segmentcheck.Run(t.Context(), segments(t, through), "shop/", nil))
 			e.dsn = func(testing.TB) string { return srv.DSN() }
 			direct := stores(t, e)
 			leasetest.Run(t, func(t testing.TB) leasetest.Store {

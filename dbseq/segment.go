@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +28,7 @@ var (
 //
 //	store, err := dbseq.OpenSegments("mysql", dsn)
 //	defer store.Close()
-//	orders, err := segment.Open(ctx, store, segment.Config{Name: "orders", Start: 1000})
+//	orders, err := segment.Open(ctx, store, segment.Config{Namespace: "shop", Name: "orders", Start: 1000})
 //
 // A reservation is one UPDATE, committed on its own. So no number is given twice, as
 // long as the database loses no acknowledged write. After restoring a backup, raise
@@ -216,8 +217,8 @@ func (t inTx) wrap(ctx context.Context, what, name string, err error) error {
 	return t.store.wrap(ctx, fmt.Sprintf(what, name), segmentTables, err)
 }
 
-// Create creates a name whose first number is start, at least 1, for administrators. Errors:
-// segment.ErrExists, segment.ErrRequest.
+// Create creates a name, such as shop/orders with the namespace in front, whose first number is
+// start, at least 1, for administrators. Errors: segment.ErrExists, segment.ErrRequest.
 func (s *Segments) Create(ctx context.Context, name string, start int64) error {
 	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
 		return err
@@ -384,7 +385,7 @@ func (s *Segments) reserve(ctx context.Context, tx runner, r numberstore.Request
 // addCounted creates a name of a family, unless it is there. The row that counts the family is locked
 // first, so one is created after the other.
 func (s *Segments) addCounted(ctx context.Context, r numberstore.Request, a args) error {
-	count := args{"name": "count." + r.Family, "n": int64(1), "max": int64(math.MaxInt64), "above": int64(0), "start": int64(1), "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
+	count := args{"name": "/count." + strings.TrimPrefix(r.Family, "/"), "n": int64(1), "max": int64(math.MaxInt64), "above": int64(0), "start": int64(1), "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
 	there := errors.New("it is there")
 	err := s.atOnce(ctx, func(tx runner) error {
 		n, done, err := s.changeOn(ctx, tx, "reserve", count)

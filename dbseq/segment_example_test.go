@@ -25,7 +25,7 @@ func ExampleSegments() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	orders, err := segment.Open(context.Background(), store, segment.Config{Name: "orders", Start: 1000})
+	orders, err := segment.Open(context.Background(), store, segment.Config{Namespace: "shop", Name: "orders", Start: 1000})
 	if err != nil {
 		log.Fatal(err)
 	}

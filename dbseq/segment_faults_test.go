@@ -49,7 +49,7 @@ func TestSegmentsWipedWhileRunning(t *testing.T) {
 				require.ErrorIs(t, err, segment.ErrUnknown, "process %d after %s", n, wipe)
 				require.ErrorContains(t, err, "above all its numbers")
 			}
-			require.NoError(t, s.Create(t.Context(), "orders", max(last, all[2].Status().Last)+1))
+			require.NoError(t, s.Create(t.Context(), "shop/orders", max(last, all[2].Status().Last)+1))
 			for _, i := range all {
 				require.Eventually(t, func() bool { return take(i) == nil }, 10*time.Second, time.Millisecond)
 				require.NoError(t, i.Close())

@@ -26,7 +26,7 @@ func segments(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *dbseq.Segments {
 
 func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
 	t.Helper()
-	cfg.Name = "orders"
+	cfg.Namespace, cfg.Name = "shop", "orders"
 	i, err := segment.Open(t.Context(), s, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, i.Close()) })
@@ -43,19 +43,19 @@ func countedSegments(t testing.TB, e engine, dsn string) (*dbseq.Segments, *coun
 	return s, n
 }
 
-// reserve asks for n numbers of "orders".
+// reserve asks for n numbers of "shop/orders".
 func reserve(n int64) numberstore.Request {
-	return numberstore.Request{Name: "orders", N: n, Start: 1, Max: 1 << 40, Create: true}
+	return numberstore.Request{Name: "shop/orders", N: n, Start: 1, Max: 1 << 40, Create: true}
 }
 
 func TestSegmentsKeepTheContract(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		s := segments(t, e.db(t, dsn))
-		require.NoError(t, segmentcheck.Run(t.Context(), s, "auto.", nil))
-		require.NoError(t, segmentcheck.Run(t.Context(), s, "made.", func(name string, start int64) error {
+		require.NoError(t, segmentcheck.Run(t.Context(), s, "shop/auto.", nil))
+		require.NoError(t, segmentcheck.Run(t.Context(), s, "shop/made.", func(name string, start int64) error {
 			return s.Create(t.Context(), name, start)
 		}))
-		require.NoError(t, segmentcheck.Create(t.Context(), s, "admin"))
+		require.NoError(t, segmentcheck.Create(t.Context(), s, "shop/admin"))
 		require.NoError(t, segmentcheck.Beside(t.Context(), s))
 		require.NoError(t, segmentcheck.Clock(t.Context(), s))
 		require.True(t, strings.HasPrefix(s.String(), string(e.dialect)))
@@ -71,11 +71,11 @@ func TestSegmentUnknown(t *testing.T) {
 		s := segments(t, e.db(t, dsn))
 		_, err := s.Reserve(t.Context(), r)
 		require.ErrorIs(t, err, segment.ErrUnknown)
-		require.ErrorContains(t, err, "snowlease segment create --name orders --start N")
+		require.ErrorContains(t, err, "snowlease segment create --namespace shop --name orders --start N")
 		require.ErrorContains(t, err, "above all its numbers")
-		_, err = s.Given(t.Context(), "orders")
+		_, err = s.Given(t.Context(), "shop/orders")
 		require.ErrorIs(t, err, segment.ErrUnknown)
-		_, err = s.Given(t.Context(), "or ders")
+		_, err = s.Given(t.Context(), "shop/or ders")
 		require.ErrorIs(t, err, segment.ErrRequest)
 	})
 }
@@ -96,8 +96,8 @@ func TestNames(t *testing.T) {
 		require.Empty(t, none)
 		require.False(t, db.Migrator().HasTable("snowlease_segment"))
 
-		require.NoError(t, s.Create(t.Context(), "Bills", 1))
-		outside := []string{"Bills", strings.Repeat("b", 64), "bill", "bills", "bills-2", "bills/a", "bills_2", "zz.a"}
+		require.NoError(t, s.Create(t.Context(), "shop/Bills", 1))
+		outside := []string{"shop/Bills", "shop/" + strings.Repeat("b", 64), "shop/bill", "shop/bills", "shop/bills-2", "shop/bills/a", "shop/bills_2", "shop2/zz.a"}
 		for i, name := range outside[1:] {
 			rawExec(t, db, "INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES (?, 0, ?, 0)", name, i)
 		}
@@ -108,19 +108,19 @@ func TestNames(t *testing.T) {
 		var scopes []string
 		var rows []string
 		for i := range 2001 {
-			scopes = append(scopes, fmt.Sprintf("bills.%04d", i))
+			scopes = append(scopes, fmt.Sprintf("shop/bills.%04d", i))
 			rows = append(rows, fmt.Sprintf("('%s', 0, %d, 0)", scopes[i], i))
 		}
 		rawExec(t, db, "INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES "+strings.Join(rows, ", "))
-		got, last := list("bills.")
+		got, last := list("shop/bills.")
 		require.Equal(t, scopes, got)
 		require.Equal(t, int64(2000), last)
-		got, last = list("bills.19")
+		got, last = list("shop/bills.19")
 		require.Equal(t, scopes[1900:2000], got)
 		require.Equal(t, int64(1999), last)
 
 		enough := errors.New("enough")
-		require.ErrorIs(t, s.Names(t.Context(), "bills.", func(string, int64) error { return enough }), enough)
+		require.ErrorIs(t, s.Names(t.Context(), "shop/bills.", func(string, int64) error { return enough }), enough)
 		require.ErrorIs(t, s.Names(t.Context(), "a b", func(string, int64) error { return nil }), segment.ErrRequest)
 	})
 }
@@ -140,7 +140,7 @@ func TestStatementsPerReservation(t *testing.T) {
 			require.Equal(t, int64(1), count(reserve(100)))
 		}
 		other := reserve(1)
-		other.Name = "other"
+		other.Name = "shop/other"
 		require.Equal(t, int64(5), count(other), "a name that is new: reserve, given, clock, add, reserve")
 		require.Equal(t, int64(1), count(other))
 	})
@@ -156,7 +156,7 @@ func TestLostRepliesOfReservations(t *testing.T) {
 		n.after = func(int64, string) error { return lost }
 		_, err = s.Reserve(t.Context(), reserve(10))
 		require.ErrorIs(t, err, lost)
-		require.ErrorContains(t, err, `reserve numbers of "orders" on `+s.String())
+		require.ErrorContains(t, err, `reserve numbers of "shop/orders" on `+s.String())
 		n.after = nil
 		got, err := s.Reserve(t.Context(), reserve(10))
 		require.NoError(t, err)

@@ -34,7 +34,7 @@ func (e engine) pool(t testing.TB, dsn string) *sql.DB {
 
 func openSeries(t testing.TB, store numberstore.Reader, cfg series.Config) *series.Series {
 	t.Helper()
-	cfg.Name = "invoices"
+	cfg.Namespace, cfg.Name = "shop", "invoices"
 	s, err := series.Open(t.Context(), store, cfg)
 	require.NoError(t, err)
 	return s
@@ -127,7 +127,7 @@ func TestGaplessRollback(t *testing.T) {
 			})
 			require.ErrorIs(t, err, back)
 		}
-		given, err := store.Given(t.Context(), "invoices.a")
+		given, err := store.Given(t.Context(), "shop/invoices.a")
 		require.NoError(t, err)
 		require.EqualValues(t, 3, given)
 	})
@@ -148,7 +148,7 @@ func TestGaplessWrongTransactions(t *testing.T) {
 		require.ErrorIs(t, err, series.ErrTransaction)
 		_, err = next(t.Context(), t, pool, s, "a b")
 		require.ErrorIs(t, err, series.ErrScope)
-		_, err = store.Given(t.Context(), "invoices.a")
+		_, err = store.Given(t.Context(), "shop/invoices.a")
 		require.ErrorIs(t, err, segment.ErrUnknown)
 		require.NoError(t, s.Close())
 		_, err = next(t.Context(), t, pool, s, "a")

@@ -68,7 +68,7 @@ func TestReadOnlyServer(t *testing.T) {
 			_, err = c.Renew(t.Context(), g)
 			require.ErrorContains(t, err, want)
 		}
-		require.NoError(t, segments(t, db).Create(t.Context(), "orders", 1))
+		require.NoError(t, segments(t, db).Create(t.Context(), "shop/orders", 1))
 		_, err := segments(t, e.db(t, e.readOnly(t, dsn))).Reserve(t.Context(), reserve(1))
 		require.ErrorContains(t, err, want)
 	})

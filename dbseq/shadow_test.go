@@ -45,7 +45,7 @@ func TestNothingShadowsTheBuiltIns(t *testing.T) {
 	onThose(t, "postgres", func(t *testing.T, e engine, dsn string) {
 		admin := e.db(t, dsn)
 		first(t, center(t, admin), request("orders", 4))
-		require.NoError(t, segments(t, admin).Create(t.Context(), "orders", 7))
+		require.NoError(t, segments(t, admin).Create(t.Context(), "shop/orders", 7))
 		rawExec(t, admin, shadows)
 		require.ErrorContains(t, admin.Exec("SELECT 'a'::varchar = 'b'::text").Error, "called: ", "the shadows are found")
 		db := e.db(t, dsn)

@@ -23,7 +23,7 @@ func TestSharedPoolWithoutAutocommit(t *testing.T) {
 			numbers, err := dbseq.NewSegments(pool, dbseq.MySQL)
 			require.NoError(t, err)
 			require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
-			require.NoError(t, numbers.Create(t.Context(), "orders", 1))
+			require.NoError(t, numbers.Create(t.Context(), "shop/orders", 1))
 			_, err = pool.ExecContext(t.Context(), "SET autocommit = 0")
 			require.NoError(t, err)
 
@@ -31,9 +31,9 @@ func TestSharedPoolWithoutAutocommit(t *testing.T) {
 			for what, do := range []func() error{
 				func() (err error) { g, err = c.Acquire(t.Context(), request("orders", 2)); return err },
 				func() (err error) { g, err = c.Renew(t.Context(), g); return err },
-				func() error { return numbers.Create(t.Context(), "bills", 1) },
+				func() error { return numbers.Create(t.Context(), "shop/bills", 1) },
 				func() error {
-					_, err := numbers.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100})
+					_, err := numbers.Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 5, Start: 1, Max: 100})
 					return err
 				},
 				func() error { return c.Extras().Init(t.Context(), request("bills", 2)) },
@@ -43,11 +43,11 @@ func TestSharedPoolWithoutAutocommit(t *testing.T) {
 				require.NoError(t, err)
 			}
 			require.Equal(t, g.Ceiling, number(t, db, "SELECT hwm_ms FROM snowlease_slot WHERE ns = 'orders' AND slot = ?", g.Worker))
-			require.EqualValues(t, 5, number(t, db, "SELECT max_id FROM snowlease_segment WHERE name = 'orders'"))
+			require.EqualValues(t, 5, number(t, db, "SELECT max_id FROM snowlease_segment WHERE name = 'shop/orders'"))
 			require.EqualValues(t, 2, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'bills'"))
 			// What others have changed is seen.
-			rawExec(t, db, "UPDATE snowlease_segment SET max_id = 50 WHERE name = 'orders'")
-			given, err := numbers.Given(t.Context(), "orders")
+			rawExec(t, db, "UPDATE snowlease_segment SET max_id = 50 WHERE name = 'shop/orders'")
+			given, err := numbers.Given(t.Context(), "shop/orders")
 			require.NoError(t, err)
 			require.EqualValues(t, 50, given)
 			require.NoError(t, c.Release(t.Context(), g, g.Floor))

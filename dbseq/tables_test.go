@@ -36,7 +36,7 @@ func TestTablesByHand(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		byCode, byHand := e.db(t, dsn), e.db(t, e.dsn(t))
 		first(t, center(t, byCode), request("orders", 4))
-		require.NoError(t, segments(t, byCode).Create(t.Context(), "orders", 1))
+		require.NoError(t, segments(t, byCode).Create(t.Context(), "shop/orders", 1))
 
 		c, numbers := center(t, byHand, dbseq.WithoutMigrate()), segments(t, byHand, dbseq.WithoutMigrate())
 		for name, call := range map[string]func() error{

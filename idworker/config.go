@@ -35,8 +35,8 @@ const (
 // time.Duration is written "30s" in YAML, and is a number of nanoseconds in JSON.
 type Config struct {
 	// Namespace names the service whose replicas share one pool of worker ids: 1 to 64
-	// characters of A-Z a-z 0-9 . _ - . Required, except in mode local, where the default
-	// is "local".
+	// characters of A-Z a-z 0-9 . _ - . Required, except in mode local without Segments and
+	// Series, where the default is "local".
 	Namespace string `yaml:"namespace" json:"namespace" env:"NAMESPACE"`
 	// Mode is auto, db, redis, local or redis-sequence. auto takes the database or Redis,
 	// whichever client is given, and fails if both are. A lease.Center that the application
@@ -54,8 +54,8 @@ type Config struct {
 	// Default: all worker ids of the layout.
 	Workers string `yaml:"workers" json:"workers" env:"WORKERS"`
 	// Reserved is how many of the highest worker ids are kept for backdated ids
-	// (package history) and never lent. Those need a database as the center and a Namespace of
-	// at most 48 characters. The namespace pins the number of worker ids that remain.
+	// (package history) and never lent. Those need a database as the center. The namespace
+	// pins the number of worker ids that remain.
 	// Default: 0.
 	Reserved int64 `yaml:"reserved" json:"reserved" env:"RESERVED"`
 	// Business is the business number that ids carry if the layout has business bits: 0 to
@@ -81,12 +81,13 @@ type Config struct {
 	Local hostseq.Config `yaml:"local" json:"local" envPrefix:"LOCAL_"`
 	// Sequence configures how mode redis-sequence counts ids in Redis.
 	Sequence SequenceConfig `yaml:"sequence" json:"sequence" envPrefix:"SEQUENCE_"`
-	// Segments are sequences of small numbers in addition to the ids: see type Segments. The
+	// Segments are sequences of small numbers in addition to the ids: see type Segments. They
+	// belong to Namespace, unless they have one of their own, which services then share. The
 	// environment variables are SEGMENTS_0_NAME and so on. Default: none.
 	Segments []segment.Config `yaml:"segments" json:"segments" envPrefix:"SEGMENTS_"`
 	// Series are numbers that begin anew with each period and count for each tenant, with or
-	// without gaps: see Segments.Series. They are kept in the database, whatever SegmentStore
-	// says. Default: none.
+	// without gaps: see Segments.Series. They have a namespace as Segments do, and are kept in
+	// the database, whatever SegmentStore says. Default: none.
 	Series []series.Config `yaml:"series" json:"series" envPrefix:"SERIES_"`
 	// SegmentStore is where Segments are kept: auto, db, redis or db+redis. auto takes the
 	// database or Redis, whichever client is given, and fails if both are. A segment.Store
@@ -199,7 +200,7 @@ func (c Config) WithDefaults() Config {
 	c.Mode = cmp.Or(c.Mode, ModeAuto)
 	c.Wait = cmp.Or(c.Wait, keeper.DefaultWait)
 	c.Holder = cmp.Or(c.Holder, keeper.DefaultHolder())
-	if c.Mode == ModeLocal {
+	if c.Mode == ModeLocal && len(c.Segments)+len(c.Series) == 0 {
 		c.Namespace = cmp.Or(c.Namespace, string(ModeLocal))
 	}
 	c.Lease = c.Lease.withDefaults()

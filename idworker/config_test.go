@@ -212,9 +212,10 @@ func TestDefaultsOfOtherModesAreNoFaults(t *testing.T) {
 	}
 	segments := []segment.Config{{Name: "a"}}
 	never := idworker.StoreConfig{Quarantine: lease.QuarantineNever}
-	require.NoError(t, idworker.Config{Mode: idworker.ModeLocal, Store: never, Segments: segments}.Validate(), "that of the segments")
+	require.NoError(t, idworker.Config{Namespace: "orders", Mode: idworker.ModeLocal, Store: never, Segments: segments}.Validate(), "that of the segments")
 	prefixed := idworker.StoreConfig{TablePrefix: "orders_"}
-	require.NoError(t, idworker.Config{Mode: idworker.ModeLocal, Store: prefixed, Series: []series.Config{{Name: "invoices"}}}.Validate(), "that of the series")
+	require.NoError(t, idworker.Config{Namespace: "orders", Mode: idworker.ModeLocal, Store: prefixed, Series: []series.Config{{Name: "invoices"}}}.Validate(), "that of the series")
+	require.ErrorContains(t, idworker.Config{Mode: idworker.ModeLocal, Segments: segments}.Validate(), "namespace is empty", "others may have the default, too")
 }
 
 func TestRenewSchedules(t *testing.T) {

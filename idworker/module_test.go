@@ -471,7 +471,7 @@ func TestWithoutGORM(t *testing.T) {
 			a.RequireStop()
 			_, err = center.(*dbseq.Center).Extras().Lister.Slots(context.Background(), "orders")
 			require.ErrorContains(t, err, "closed", "the application has closed its center")
-			_, err = numbers.Reserve(context.Background(), numberstore.Request{Name: name, N: 1, Start: 1, Max: 9})
+			_, err = numbers.Reserve(context.Background(), numberstore.Request{Name: "orders/" + name, N: 1, Start: 1, Max: 9})
 			require.ErrorContains(t, err, "closed")
 		})
 	}

@@ -48,11 +48,11 @@ func TestNil(t *testing.T) {
 	_, err := idworker.Open(t.Context(), cfg, idworker.WithCenter((*dbseq.Center)(nil)))
 	require.ErrorContains(t, err, "that is nil counts as none")
 	for _, store := range []segment.Store{nil, (*dbseq.Segments)(nil), (*redissegments.Store)(nil)} {
-		_, err = segment.New(store, segment.Config{Name: "orders"}, nil)
+		_, err = segment.New(store, segment.Config{Namespace: "shop", Name: "orders"}, nil)
 		require.ErrorContains(t, err, "the store is nil")
 		_, err = history.New(store, history.Config{Namespace: "orders", Reserved: 1})
 		require.ErrorContains(t, err, "the store is nil")
-		_, err = redissegments.NewDispenser(closedRedis(t), store, segment.Config{Name: "orders"}, nil)
+		_, err = redissegments.NewDispenser(closedRedis(t), store, segment.Config{Namespace: "shop", Name: "orders"}, nil)
 		require.ErrorContains(t, err, "nil")
 	}
 }

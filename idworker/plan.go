@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,7 +50,6 @@ func (c Config) plan() (plan, error) {
 	f := &fault.List{In: "idworker: config"}
 	check := settings.Check{List: f, Name: keyOf}
 	fault.OneOf(f, "mode", p.Mode, ModeAuto, ModeDB, ModeRedis, ModeLocal, ModeRedisSequence)
-	check.Namespace(p.Namespace)
 	check.Holder(p.Holder)
 	p.planLayout(check)
 	pool, first, last := p.planWorkers(check)
@@ -200,9 +200,12 @@ func (p *plan) planSequence(f *fault.List, pool int64) {
 	}
 }
 
-// planSegments checks all that newSegments uses: Segments, SegmentStore and Wait.
-func (c Config) planSegments(f *fault.List) {
-	settings.Check{List: f, Name: keyOf}.Wait(c.Wait)
+// planSegments checks all that newSegments uses: Namespace, which it fills in, Segments, Series,
+// SegmentStore and Wait.
+func (c *Config) planSegments(f *fault.List) {
+	check := settings.Check{List: f, Name: keyOf}
+	check.Namespace(c.Namespace)
+	check.Wait(c.Wait)
 	fault.OneOf(f, "segment_store", c.SegmentStore, SegmentStoreAuto, SegmentStoreDB, SegmentStoreRedis, SegmentStoreDBRedis)
 	names := map[string]bool{}
 	add := func(list string, i int, name string, err error) {
@@ -213,22 +216,31 @@ func (c Config) planSegments(f *fault.List) {
 		}
 		names[name] = true
 	}
-	for i, s := range c.Segments {
+	inherited := c.Namespace
+	if lease.CheckNamespace(inherited) != nil {
+		inherited = "faulty" // reported above
+	}
+	c.Segments, c.Series = slices.Clone(c.Segments), slices.Clone(c.Series)
+	for i := range c.Segments {
+		s := &c.Segments[i]
+		s.Namespace = cmp.Or(s.Namespace, inherited)
 		add("segments", i, s.Name, s.Validate())
 	}
-	scopes := map[string]bool{}
-	for i, s := range c.Series {
+	scopes := map[[2]string]bool{}
+	for i := range c.Series {
+		s := &c.Series[i]
+		s.Namespace = cmp.Or(s.Namespace, inherited)
 		add("series", i, s.Name, s.Validate())
-		scopes[s.Name] = true
+		scopes[[2]string{s.Namespace, s.Name}] = true
 	}
 	for i, s := range c.Segments {
-		if of, _, dot := strings.Cut(s.Name, "."); dot && scopes[of] {
+		if of, _, dot := strings.Cut(s.Name, "."); dot && scopes[[2]string{s.Namespace, of}] {
 			f.Add(fmt.Sprintf("segments[%d].name", i), s.Name, "is that of a scope of the series %s", of).Do("choose another")
 		}
 	}
 }
 
-func (c Config) checkSegments() error {
+func (c *Config) checkSegments() error {
 	f := &fault.List{In: "idworker: config"}
 	c.planSegments(f)
 	return f.Err()

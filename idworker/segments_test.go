@@ -20,7 +20,8 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// In every kind of store, numbers continue across applications.
+// In every kind of store, numbers continue across applications of a namespace, and across all if
+// they have one of their own.
 func TestSegments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -33,27 +34,31 @@ func TestSegments(t *testing.T) {
 		{"dispenser", idworker.SegmentStoreDBRedis, " before sqlite"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			shop, staging, common := namespace(t), namespace(t), namespace(t)
 			cfg := idworker.Config{SegmentStore: c.store, Segments: []segment.Config{
-				{Name: "a-" + namespace(t), Start: 1000, Order: segment.OrderStrict},
-				{Name: "b-" + namespace(t), Start: 5},
+				{Name: "orders", Start: 1000, Order: segment.OrderStrict},
+				{Name: "members", Start: 5},
+				{Namespace: common, Name: "shared", Start: 7, Order: segment.OrderStrict},
 			}}
-			orders, members := cfg.Segments[0].Name, cfg.Segments[1].Name
 			clients := fx.Supply(newSQLite(t))
 			if c.store != "" {
 				client := newRedis(t, testserver.Redis(t))
 				clients = fx.Options(clients, universal(client))
 				store, err := redissegments.New(client)
 				require.NoError(t, err)
-				for _, g := range cfg.Segments { // Redis creates no name by itself: it may have lost it
-					require.NoError(t, store.Create(t.Context(), g.Name, g.Start))
+				for name, start := range map[string]int64{ // Redis creates no name by itself: it may have lost it
+					shop + "/orders": 1000, shop + "/members": 5, staging + "/orders": 1000, staging + "/members": 5, common + "/shared": 7,
+				} {
+					require.NoError(t, store.Create(t.Context(), name, start))
 				}
 			}
-			for round := range int64(2) {
+			for round, first := range []int64{1000, 1005, 1000} {
+				cfg.Namespace = []string{shop, shop, staging}[round]
 				var s *idworker.Segments
 				a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg), clients, fx.Populate(&s))
 				_, err := s.Of("others")
-				require.ErrorContains(t, err, fmt.Sprintf("configured: %q", []string{orders, members}))
-				g, err := s.Of(orders)
+				require.ErrorContains(t, err, fmt.Sprintf("configured: %q", []string{"members", "orders", "shared"}))
+				g, err := s.Of("orders")
 				require.NoError(t, err)
 				_, err = g.NextID()
 				require.ErrorIs(t, err, snowlease.ErrNotStarted)
@@ -64,18 +69,23 @@ func TestSegments(t *testing.T) {
 
 				ids := make([]int64, 5)
 				require.NoError(t, g.NextIDs(t.Context(), ids))
-				require.Equal(t, 1000+5*round, ids[0])
+				require.Equal(t, first, ids[0])
 				require.Equal(t, ids[0]+4, ids[4])
-				m, err := s.Of(members)
+				m, err := s.Of("members")
 				require.NoError(t, err)
 				n, err := m.NextID()
 				require.NoError(t, err)
 				require.True(t, n >= 5 && n < 1000, n)
+				shared, err := s.Of("shared")
+				require.NoError(t, err)
+				n, err = shared.NextID()
+				require.NoError(t, err)
+				require.EqualValues(t, 7+round, n)
 				st := s.Status()
-				require.Len(t, st, 2)
-				require.Contains(t, st[0].Store, c.shown)
-				require.Equal(t, int64(5), st[0].Issued)
-				require.Equal(t, members, m.Status().Name)
+				require.Len(t, st, 3)
+				require.Contains(t, st[1].Store, c.shown)
+				require.Equal(t, int64(5), st[1].Issued)
+				require.Equal(t, cfg.Namespace+"/members", m.Status().Name)
 				a.RequireStop()
 				_, err = g.NextID()
 				require.ErrorIs(t, err, segment.ErrClosed)
@@ -92,13 +102,13 @@ func TestWaitReplicasOfSegments(t *testing.T) {
 	store, err := redissegments.New(client)
 	require.NoError(t, err)
 	for where, want := range map[idworker.SegmentStore]error{idworker.SegmentStoreRedis: redisseq.ErrNotReplicated, idworker.SegmentStoreDBRedis: nil} {
-		g := segment.Config{Name: namespace(t), Order: segment.OrderStrict, Wait: 30 * time.Second}
+		g := segment.Config{Namespace: namespace(t), Name: "orders", Order: segment.OrderStrict, Wait: 30 * time.Second}
 		if want != nil {
-			require.NoError(t, store.Create(t.Context(), g.Name, 1))
+			require.NoError(t, store.Create(t.Context(), g.Namespace+"/orders", 1))
 		}
 		var s *idworker.Segments
 		a := fxtest.New(t, fx.NopLogger, idworker.Module, universal(client), fx.Supply(newSQLite(t)), fx.Populate(&s),
-			fx.Supply(idworker.Config{SegmentStore: where, Store: idworker.StoreConfig{WaitReplicas: 1}, Segments: []segment.Config{g}}))
+			fx.Supply(idworker.Config{Namespace: "shop", SegmentStore: where, Store: idworker.StoreConfig{WaitReplicas: 1}, Segments: []segment.Config{g}}))
 		a.RequireStart()
 		numbers, err := s.Of(g.Name)
 		require.NoError(t, err)
@@ -117,8 +127,8 @@ func TestSegmentsWarn(t *testing.T) {
 	server := universal(newRedis(t, testserver.Redis(t)))
 	for _, where := range []idworker.SegmentStore{idworker.SegmentStoreDB, idworker.SegmentStoreDBRedis} {
 		var j journal
-		cfg := idworker.Config{SegmentStore: where, Segments: []segment.Config{
-			{Name: namespace(t), Order: segment.OrderStrict}, {Name: namespace(t), Order: segment.OrderStrict},
+		cfg := idworker.Config{Namespace: namespace(t), SegmentStore: where, Segments: []segment.Config{
+			{Name: "a", Order: segment.OrderStrict}, {Name: "b", Order: segment.OrderStrict},
 		}}
 		a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, db), server, j.provide(), fx.Invoke(func(*idworker.Segments) {}))
 		a.RequireStart().RequireStop()
@@ -145,24 +155,24 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		{`"orders" is used twice`, idworker.Config{Segments: append(orders, orders...)}, db},
 		{"wait -1s is negative", idworker.Config{Segments: orders, Wait: -time.Second}, db},
 		{"segments[0]", idworker.Config{Segments: []segment.Config{{Name: "a b"}}}, db},
-		{`"members"`, idworker.Config{Segments: never, Wait: 5 * time.Second}, db},
+		{`"orders/members"`, idworker.Config{Segments: never, Wait: 5 * time.Second}, db},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			var s *idworker.Segments
+			c.cfg.Namespace = "orders"
 			a := fx.New(fx.NopLogger, idworker.Module, fx.Supply(c.cfg), c.clients, fx.Populate(&s))
 			err := a.Err()
 			if err == nil {
 				err = a.Start(t.Context())
 			}
 			require.ErrorContains(t, err, c.says)
-			c.cfg.Namespace = "orders"
 			if c.cfg.SegmentStore == "etcd" || len(c.cfg.Segments) > 0 && c.cfg.Segments[0].Name == "a b" {
 				require.ErrorContains(t, c.cfg.Validate(), c.says)
 			}
 		})
 	}
 	var s *idworker.Segments
-	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(idworker.Config{}), fx.Populate(&s))
+	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(idworker.Config{Namespace: "orders"}), fx.Populate(&s))
 	a.RequireStart()
 	_, err := s.Of("orders")
 	require.ErrorContains(t, err, `"orders" is not configured (configured: [])`)

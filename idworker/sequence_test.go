@@ -116,7 +116,7 @@ func TestOutageOfRedis(t *testing.T) {
 	cfg.Segments = []segment.Config{{Name: "orders", Order: segment.OrderStrict}}
 	store, err := redissegments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
 	require.NoError(t, err)
-	require.NoError(t, store.Create(t.Context(), "orders", 1))
+	require.NoError(t, store.Create(t.Context(), cfg.Namespace+"/orders", 1))
 	var j journal
 	var w *idworker.IdWorker
 	var s *idworker.Segments
@@ -155,7 +155,7 @@ func TestOutageOfRedis(t *testing.T) {
 	require.Equal(t, snowlease.StateReady, w.Status().State)
 	require.Zero(t, w.Status().FailingSince)
 	for line, times := range map[string]int{
-		`level=WARN msg="segment store failing" segment=orders`: 1, `level=INFO msg="segment store answers again" segment=orders`: 1,
+		`level=WARN msg="segment store failing" segment=` + cfg.Namespace + "/orders": 1, `level=INFO msg="segment store answers again" segment=` + cfg.Namespace + "/orders": 1,
 		`level=WARN msg="sequence unavailable" namespace=` + cfg.Namespace: 1, issues: started + 1,
 	} {
 		require.Eventually(t, func() bool { return strings.Count(j.String(), line) >= times }, 10*time.Second, time.Millisecond, line)

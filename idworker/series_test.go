@@ -57,7 +57,8 @@ func TestSeries(t *testing.T) {
 	for _, st := range s.Status() {
 		names = append(names, st.Name+" "+string(st.Order))
 	}
-	require.Equal(t, []string{"members process", "bills gapless", "orders strict"}, names)
+	ns := cfg.Namespace
+	require.Equal(t, []string{ns + "/members process", ns + "/bills gapless", ns + "/orders strict"}, names)
 	require.NoError(t, s.Healthy(t.Context()))
 	_, err = s.Series("nobody")
 	require.ErrorContains(t, err, `series "nobody" is not configured (configured: ["bills" "orders"])`)

@@ -40,8 +40,8 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		inRedis  = idworker.Config{Namespace: "orders", Mode: idworker.ModeRedis, Store: idworker.StoreConfig{Skew: time.Millisecond, Quarantine: lease.QuarantineNever}}
 		stored   = idworker.Config{Namespace: "orders", Mode: idworker.ModeDB}
 		seventh  = int64(7)
-		serial   = idworker.Config{Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Series: []series.Config{{Name: "orders"}}}
-		numbered = idworker.Config{SegmentStore: idworker.SegmentStoreDB, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Segments: []segment.Config{{Name: "order_no", Order: segment.OrderStrict}}}
+		serial   = idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Series: []series.Config{{Name: "orders"}}}
+		numbered = idworker.Config{Namespace: "orders", SegmentStore: idworker.SegmentStoreDB, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Segments: []segment.Config{{Name: "order_no", Order: segment.OrderStrict}}}
 	)
 	for _, k := range []struct {
 		key    string
@@ -90,7 +90,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 
 		{"segments", numbered, func(c *idworker.Config) { c.Segments[0].Start = 700 }, numbers, "order_no 700"},
 		{"series", serial, func(c *idworker.Config) { c.Series[0].Start = 700 }, serials, "orders 000700"},
-		{"segment_store", numbered, func(c *idworker.Config) { c.SegmentStore = idworker.SegmentStoreRedis }, numbers, "not in the store: \"order_no\" at redis"},
+		{"segment_store", numbered, func(c *idworker.Config) { c.SegmentStore = idworker.SegmentStoreRedis }, numbers, "not in the store: \"orders/order_no\" at redis"},
 	} {
 		t.Run(k.key, func(t *testing.T) {
 			t.Parallel() // some wait for a quarantine

@@ -252,10 +252,10 @@ func losesAMaster(t *testing.T, cluster *testserver.Cluster, plain, waits *redis
 	// A client that must discover the failover on its own.
 	alone := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ClusterStateReloadInterval: time.Hour})
 	t.Cleanup(func() { _ = alone.Close() })
-	dispenser, err := redissegments.NewDispenser(alone, &numberstore.Memory{}, segment.Config{Name: "orders"})
+	dispenser, err := redissegments.NewDispenser(alone, &numberstore.Memory{}, segment.Config{Namespace: "shop", Name: "orders"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, dispenser.Close()) })
-	one := numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 1 << 60, Create: true}
+	one := numberstore.Request{Name: "shop/orders", N: 1, Start: 1, Max: 1 << 60, Create: true}
 	number, err := dispenser.Reserve(t.Context(), one)
 	require.NoError(t, err)
 

@@ -41,7 +41,7 @@ func TestContractThroughHAProxy(t *testing.T) {
 	t.Parallel()
 	n, err := redissegments.New(newProxied(t).Client(t))
 	require.NoError(t, err)
-	require.NoError(t, segmentcheck.Run(t.Context(), n, "", func(name string, start int64) error {
+	require.NoError(t, segmentcheck.Run(t.Context(), n, "shop/", func(name string, start int64) error {
 		return n.Create(t.Context(), name, start)
 	}))
 	leasetest.Run(t, reused(t, newProxied))

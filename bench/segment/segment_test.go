@@ -22,7 +22,7 @@ type way struct {
 
 var ways = []way{
 	{"segment", func(t testing.TB) func() int64 {
-		i, err := segment.Open(t.Context(), segment.NewMemory(), segment.Config{Name: "bench"})
+		i, err := segment.Open(t.Context(), segment.NewMemory(), segment.Config{Namespace: "shop", Name: "bench"})
 		if err != nil {
 			t.Fatal(err)
 		}

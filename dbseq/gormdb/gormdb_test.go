@@ -90,7 +90,7 @@ func lendAndReserve(t testing.TB, db *gorm.DB) []string {
 
 	s, err := gormdb.Segments(db)
 	require.NoError(t, err)
-	got, err := s.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 5, Start: 1, Max: 100, Create: true})
+	got, err := s.Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 5, Start: 1, Max: 100, Create: true})
 	require.NoError(t, err)
 	require.Equal(t, numberstore.Range{First: 1, Last: 5}, got)
 	require.Equal(t, c.Extras().Warnings, s.Warnings())

@@ -2,7 +2,7 @@
 -- account may. Otherwise run this file once, and grant the account SELECT, INSERT and
 -- UPDATE on the table.
 
--- One row per name. After restoring a backup, raise max_id by hand. Never lower it.
+-- One row per name, such as shop/orders. After restoring a backup, raise max_id by hand. Never lower it.
 CREATE TABLE snowlease_segment (
   name     TEXT COLLATE "C" PRIMARY KEY,
   first_id BIGINT NOT NULL, -- the first number of the last reservation

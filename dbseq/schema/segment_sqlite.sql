@@ -1,7 +1,7 @@
 -- The table of dbseq.Segments on SQLite 3.37+. dbseq creates it on first use. Run this
 -- file by hand only with WithoutMigrate.
 
--- One row per name. After restoring a backup, raise max_id by hand. Never lower it.
+-- One row per name, such as shop/orders. After restoring a backup, raise max_id by hand. Never lower it.
 CREATE TABLE snowlease_segment (
   name     TEXT    NOT NULL PRIMARY KEY,
   first_id INTEGER NOT NULL, -- the first number of the last reservation

@@ -14,11 +14,12 @@ import (
 // CreateName returns what to do about a name of package segment that is not in its store.
 // The store cannot know whether it has lost the name or never had it.
 func CreateName(name string) string {
+	namespace, name, _ := strings.Cut(name, "/")
 	period := ""
 	if strings.Contains(name, ".") { // it may be of a series
 		period = " --period DAY (the first one of the series' period, as 2026-11-01; none for a segment)"
 	}
-	return fmt.Sprintf("snowlease segment create --name %s --start N%s creates it; N is 1 only if no number was ever issued: otherwise stop the processes that use it, and choose N above all its numbers", name, period)
+	return fmt.Sprintf("snowlease segment create --namespace %s --name %s --start N%s creates it; N is 1 only if no number was ever issued: otherwise stop the processes that use it, and choose N above all its numbers", namespace, name, period)
 }
 
 // A Fault is what is wrong with one key of a configuration.

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/printable"
@@ -15,7 +16,7 @@ import (
 // MaxReservation is the maximum count of numbers in one reservation.
 const MaxReservation = 1_000_000_000
 
-const maxName = 64 // characters
+const maxName = 128 // characters, without the slash
 
 // A Store reserves numbers. It is safe for concurrent use by any number of processes. A
 // Store may also implement Creator, and fmt.Stringer to name it in logs; that name must
@@ -42,7 +43,7 @@ type Creator interface {
 
 // Request asks for numbers.
 type Request struct {
-	// Name is 1 to 64 characters of A-Z a-z 0-9 . _ -
+	// Name is that of a record: see Key.
 	Name string
 	// N is the maximum count of numbers, 1 to MaxReservation.
 	N int64
@@ -60,8 +61,8 @@ type Request struct {
 	// checks that and reserves. A store that cannot do that returns ErrRequest.
 	Beside string
 	Given  Range
-	// Family, if not "", is what Name and others begin with. The name "count." + Family counts those
-	// that were created. No name is created, and the error is ErrUnknown, if one of them is gone. A
+	// Family, if not "", is what Name and others begin with, a slash at first. The name
+	// "/count." and the rest of Family counts those that were created. No name is created, and the error is ErrUnknown, if one of them is gone. A
 	// store without Beside ignores it.
 	Family string
 	// NotBefore and NotAfter, if NotAfter is not 0, are Unix milliseconds of the store's clock.
@@ -134,16 +135,17 @@ type Range struct{ First, Last int64 }
 // Len returns the count of numbers in r.
 func (r Range) Len() int64 { return r.Last - r.First + 1 }
 
-// CheckName returns an error unless name is 1 to 64 characters of
-// A-Z a-z 0-9 . _ -
+// Key returns the name of the record of a name. The counters of package history, which namespaces
+// share, have none.
+func Key(namespace, name string) string { return namespace + "/" + name }
+
+// CheckName returns an error unless name is one of Key, with at most 128 characters of
+// A-Z a-z 0-9 . _ - beside the slash.
 func CheckName(name string) error {
-	ok := name != "" && len(name) <= maxName
-	for i := 0; i < len(name) && ok; i++ {
-		c := name[i]
-		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
-	}
-	if !ok {
-		return fmt.Errorf("the name %s is not 1 to %d characters of A-Z a-z 0-9 . _ -", printable.Quote(name), maxName)
+	namespace, rest, ok := strings.Cut(name, "/")
+	all := namespace + rest
+	if !ok || len(all) > maxName || strings.Trim(all, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != "" {
+		return fmt.Errorf("the name %s is not a namespace, a slash and a name, such as shop/orders, with at most %d characters of A-Z a-z 0-9 . _ -", printable.Quote(name), maxName)
 	}
 	return nil
 }

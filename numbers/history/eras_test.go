@@ -167,7 +167,7 @@ func TestNoIDTwiceAcrossEras(t *testing.T) {
 				s.backup, s.since = maps.Clone(s.store), s.safe
 			case what == 9 && s.backup != nil: // docs/operations.md
 				s.store, s.safe = maps.Clone(s.backup), s.since
-				maps.DeleteFunc(s.store, func(name string, _ int64) bool { return strings.HasPrefix(name, "since.") })
+				maps.DeleteFunc(s.store, func(name string, _ int64) bool { return strings.HasPrefix(name, "/since.") })
 				s.begin(fmt.Sprint("orders-", fresh), s.reserved)
 			}
 		}

@@ -55,6 +55,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -67,13 +68,9 @@ var (
 	ErrTime = errors.New("history: the time cannot be used")
 )
 
-// maxNamespace is the maximum length of a namespace here, which is shorter than
-// elsewhere because names in the store contain it.
-const maxNamespace = 48
-
 // Config configures an Issuer.
 type Config struct {
-	// Namespace is the namespace of the worker ids, 1 to 48 characters of A-Z
+	// Namespace is the namespace of the worker ids, 1 to 64 characters of A-Z
 	// a-z 0-9 . _ -
 	Namespace string
 	// Layout is the layout of the live ids.
@@ -151,9 +148,7 @@ func New(store segment.Store, cfg Config) (*Issuer, error) {
 	if missing {
 		fault("the store is nil: give one, such as from dbseq.OpenSegments")
 	}
-	if err := numberstore.CheckName(cfg.Namespace); err != nil || len(cfg.Namespace) > maxNamespace {
-		fault("namespace %q is not 1 to %d characters of A-Z a-z 0-9 . _ -", cfg.Namespace, maxNamespace)
-	}
+	errs = append(errs, lease.CheckNamespace(cfg.Namespace))
 	if n := cfg.Layout.Workers(); cfg.Reserved < 1 || cfg.Reserved >= n {
 		fault("reserved %d is not 1 to %d, all worker ids of the layout but one", cfg.Reserved, n-1)
 	}
@@ -169,13 +164,13 @@ func New(store segment.Store, cfg Config) (*Issuer, error) {
 	}
 	counting := fmt.Sprint(cfg.Layout, cfg.Every.Milliseconds())
 	return &Issuer{
-		cfg: cfg, store: store, now: time.Now, name: "past." + short(counting) + ".",
-		since: &since{name: "since." + short(fmt.Sprint(counting, "/", cfg.Reserved)) + "." + cfg.Namespace},
+		cfg: cfg, store: store, now: time.Now, name: numberstore.Key("", "past."+short(counting)+"."),
+		since: &since{name: numberstore.Key("", "since."+short(fmt.Sprint(counting, "/", cfg.Reserved))+"."+cfg.Namespace)},
 		turn:  make(chan struct{}, 1),
 	}, nil
 }
 
-// short hashes text, to keep names within 64 characters. Texts with equal hashes
+// short hashes text, to keep names short. Texts with equal hashes
 // share counters, which does no harm.
 func short(text string) string {
 	h := fnv.New32a()

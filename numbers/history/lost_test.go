@@ -36,8 +36,8 @@ func TestCountersLostWhileRunning(t *testing.T) {
 			for how, loss := range map[string][]string{
 				"deleted":  {"DELETE FROM snowlease_segment"},
 				"dropped":  {"DROP TABLE snowlease_segment"},
-				"counters": {"DELETE FROM snowlease_segment WHERE name LIKE 'past.%'"},
-				"restored": {"DELETE FROM snowlease_segment", restore, "DELETE FROM snowlease_segment WHERE name LIKE 'since.%'"},
+				"counters": {"DELETE FROM snowlease_segment WHERE name LIKE '/past.%'"},
+				"restored": {"DELETE FROM snowlease_segment", restore, "DELETE FROM snowlease_segment WHERE name LIKE '/since.%'"},
 			} {
 				dsn := server.dsn(t)
 				db, err := sql.Open(server.driver, dsn)

@@ -39,7 +39,7 @@ func Example() {
 // Zone of its own, since the period of a number is a date.
 func Example_series() {
 	ctx := context.Background()
-	orders, err := series.Open(ctx, segment.NewMemory(), series.Config{Name: "orders", Period: series.Day, Zone: "America/Sao_Paulo"})
+	orders, err := series.Open(ctx, segment.NewMemory(), series.Config{Namespace: "shop", Name: "orders", Period: series.Day, Zone: "America/Sao_Paulo"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func Example_gorm() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	numbers, err := segment.Open(ctx, segment.NewMemory(), segment.Config{Name: "orders", Max: codec.Capacity()})
+	numbers, err := segment.Open(ctx, segment.NewMemory(), segment.Config{Namespace: "shop", Name: "orders", Max: codec.Capacity()})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -29,7 +29,7 @@ var (
 // segment.OrderStrict, and safe for concurrent use.
 //
 //	store, err := dbseq.OpenSegments("mysql", dsn)
-//	cfg := segment.Config{Name: "orders", Order: segment.OrderStrict}
+//	cfg := segment.Config{Namespace: "shop", Name: "orders", Order: segment.OrderStrict}
 //	dispenser, err := redissegments.NewDispenser(client, store, cfg)
 //	defer dispenser.Close()
 //	orders, err := segment.Open(ctx, dispenser, cfg)
@@ -39,7 +39,7 @@ var (
 // one process fetches another in the background, so at a steady rate no process waits for
 // the store.
 //
-// The state is one hash, snowlease:{name}:dispenser, without a TTL. It may be deleted at
+// The state is one hash, snowlease:{ns}:dispenser:name, without a TTL. It may be deleted at
 // any time.
 //
 // # Uniqueness

@@ -52,7 +52,7 @@ func (b *behind) Reserve(ctx context.Context, r numberstore.Request) (numberstor
 }
 
 func ordered(steps ...int64) segment.Config {
-	cfg := segment.Config{Name: "orders", Order: segment.OrderStrict}
+	cfg := segment.Config{Namespace: "shop", Name: "orders", Order: segment.OrderStrict}
 	if len(steps) > 0 {
 		cfg.Step, cfg.MinStep, cfg.MaxStep = steps[0], steps[0], steps[0]
 	}
@@ -152,7 +152,7 @@ func TestDispenserKeepsTheContract(t *testing.T) {
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
 		for _, cfg := range []segment.Config{ordered(), ordered(7)} {
 			d := dispenser(t, s.Client(t), segment.NewMemory(), cfg)
-			require.NoError(t, segmentcheck.Run(t.Context(), d, fmt.Sprint("a", cfg.Step), nil))
+			require.NoError(t, segmentcheck.Run(t.Context(), d, fmt.Sprint("shop/a", cfg.Step), nil))
 			require.Equal(t, "redis "+s.Addr+" db 0 before memory", d.String())
 		}
 		for key := range s.Records(t) {
@@ -203,7 +203,7 @@ func TestStrictOrder(t *testing.T) {
 // one.
 func TestFaultsOfRedis(t *testing.T) {
 	t.Parallel()
-	key := "snowlease:{orders}:dispenser"
+	key := "snowlease:{shop}:dispenser:orders"
 	for name, fault := range map[string]func(t testing.TB, s *redistest.Store){
 		"wiped": func(t testing.TB, s *redistest.Store) { s.Wipe(t) },
 		"deleted": func(t testing.TB, s *redistest.Store) {
@@ -238,7 +238,9 @@ func TestLostRedisSkipsASegment(t *testing.T) {
 	s, b := redistest.NewMini(t), new(behind)
 	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
 	require.Equal(t, []int64{1, 2, 3}, take(t, i, 3))
-	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), "snowlease:{orders}:dispenser", "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return s.Admin.HGet(t.Context(), "snowlease:{shop}:dispenser:orders", "nlen").Val() == "10"
+	}, 5*time.Second, time.Millisecond)
 	s.Wipe(t)
 	require.Equal(t, []int64{21, 22, 23}, take(t, i, 3))
 }
@@ -259,7 +261,7 @@ func TestNoNumberIsMissingBetweenSegments(t *testing.T) {
 
 		invoices := ordered(step)
 		require.Equal(t, want, take(t, issuer(t, dispenser(t, s.Client(t), behind, invoices), invoices), len(want)), "strict order")
-		members := segment.Config{Name: "members", Step: step, MinStep: step, MaxStep: step}
+		members := segment.Config{Namespace: "shop", Name: "members", Step: step, MinStep: step, MaxStep: step}
 		require.Equal(t, want, take(t, issuer(t, behind, members), len(want)), "order within the process")
 	})
 }
@@ -380,7 +382,7 @@ func TestWhoFetchesDies(t *testing.T) {
 	s, b := redistest.NewMini(t), new(behind)
 	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
 	take(t, i, 5)
-	key := "snowlease:{orders}:dispenser"
+	key := "snowlease:{shop}:dispenser:orders"
 	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
 	all := take(t, i, 10) // five of the segment are left, so that the next one is beside it
 	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
@@ -412,7 +414,7 @@ func TestStoreBehindFails(t *testing.T) {
 	}}
 	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
 	all := take(t, i, 1)
-	key := "snowlease:{orders}:dispenser"
+	key := "snowlease:{shop}:dispenser:orders"
 	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
 	down.Store(true)
 	all = append(all, take(t, i, 19)...)
@@ -443,7 +445,9 @@ func TestNobodyWaitsForTheStoreBehind(t *testing.T) {
 	}}
 	i := issuer(t, dispenser(t, s.Client(t), b, ordered(40)), ordered(40))
 	take(t, i, 1)
-	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), "snowlease:{orders}:dispenser", "nlen").Val() == "40" }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return s.Admin.HGet(t.Context(), "snowlease:{shop}:dispenser:orders", "nlen").Val() == "40"
+	}, 5*time.Second, time.Millisecond)
 	take(t, i, 60) // the third segment is requested, and does not come
 	require.Eventually(t, func() bool { return b.calls.Load() == 3 }, 5*time.Second, time.Millisecond)
 	take(t, i, 15)
@@ -476,7 +480,7 @@ func TestStoreBehindThatWentBack(t *testing.T) {
 	// Meanwhile Redis learns of greater numbers.
 	s.Wipe(t)
 	grows := &behind{after: func(_ int64, got numberstore.Range) numberstore.Range {
-		_ = s.Admin.HSet(context.Background(), "snowlease:{orders}:dispenser", "top", "1000000").Err() // the test may have ended
+		_ = s.Admin.HSet(context.Background(), "snowlease:{shop}:dispenser:orders", "top", "1000000").Err() // the test may have ended
 		return got
 	}}
 	fails(issuer(t, dispenser(t, s.Client(t), grows, ordered(10)), ordered(10)), "install numbers of")
@@ -587,7 +591,7 @@ func BenchmarkDispenser(b *testing.B) {
 	s := &redistest.Store{Addr: testserver.Redis(b)}
 	for name, opts := range map[string][]redisseq.Option{"compared": nil, "never": {redisseq.WithQuarantine(lease.QuarantineNever)}} {
 		b.Run(name, func(b *testing.B) {
-			cfg := segment.Config{Name: fmt.Sprint("bench-", name, time.Now().UnixNano()), Order: segment.OrderStrict}
+			cfg := segment.Config{Namespace: "shop", Name: fmt.Sprint("bench-", name, time.Now().UnixNano()), Order: segment.OrderStrict}
 			i := issuer(b, dispenser(b, s.Client(b), segment.NewMemory(), cfg, opts...), cfg)
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {

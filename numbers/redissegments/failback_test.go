@@ -20,14 +20,14 @@ func TestFailoverThereAndBack(t *testing.T) {
 	redistest.EachPair(t, map[string]func(t *testing.T, p redistest.Pair){
 		"segments": func(t *testing.T, p redistest.Pair) {
 			n := newStore(t, p.Store)
-			require.NoError(t, n.Create(t.Context(), "orders", 1))
+			require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
 			p.Stale()
 			given, err := n.Reserve(t.Context(), numbers(10))
 			require.NoError(t, err)
 			p.Back()
 			_, err = n.Reserve(t.Context(), numbers(10))
 			require.ErrorIs(t, err, redissegments.ErrChanged)
-			require.NoError(t, n.Resume(t.Context(), "orders", given.Last))
+			require.NoError(t, n.Resume(t.Context(), "shop/orders", given.Last))
 			again, err := n.Reserve(t.Context(), numbers(10))
 			require.NoError(t, err)
 			require.Equal(t, given.Last+1, again.First)

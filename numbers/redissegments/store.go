@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -32,12 +33,12 @@ var ErrChanged = fmt.Errorf("redisseq: the Redis restarted or failed over, and m
 // concurrent use.
 //
 //	store, err := redissegments.New(client)
-//	err = store.Create(ctx, "orders", 1) // once, by an administrator
-//	orders, err := segment.Open(ctx, store, segment.Config{Name: "orders"})
+//	err = store.Create(ctx, "shop/orders", 1) // once, by an administrator
+//	orders, err := segment.Open(ctx, store, segment.Config{Namespace: "shop", Name: "orders"})
 //
 // If you have a SQL database, use dbseq.OpenSegments, or NewDispenser in front of it,
 // because Redis can lose numbers. The greatest number given is in one hash,
-// snowlease:{name}:segment. A loss that goes unnoticed repeats numbers, so the hash is
+// snowlease:{ns}:segment:name. A loss that goes unnoticed repeats numbers, so the hash is
 // never created again on its own:
 //
 //   - An administrator creates each name with Create; Create and Start of segment.Config
@@ -83,7 +84,7 @@ func (s *Store) String() string { return s.conn.String() }
 // Warnings returns what New could not check about the client, for the log.
 func (s *Store) Warnings() []string { return s.conn.Warnings() }
 
-// check refuses what only SQL does. In a cluster, two names lie on two servers.
+// check refuses what only SQL does.
 func check(r numberstore.Request) error {
 	if r.Beside != "" {
 		return fmt.Errorf("%w: Redis does not look at a name beside another: use SQL", numberstore.ErrRequest)
@@ -113,8 +114,8 @@ func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (numberstore
 	return numberstore.Range{First: given + 1, Last: last}, nil
 }
 
-// Create creates a name whose first number is start, at least 1, for administrators. After
-// a loss of data, stop running processes first, and choose start above all numbers in use or
+// Create creates a name, such as shop/orders with the namespace in front, whose first number is
+// start, at least 1, for administrators. After a loss of data, stop running processes first, and choose start above all numbers in use or
 // reserved ahead. Errors are segment.ErrExists, segment.ErrRequest, and those of package
 // redisseq.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
@@ -163,7 +164,8 @@ func (s *Store) make(ctx context.Context, verb, name string, start int64) error 
 
 // deal runs a script on the key of a name.
 func deal(ctx context.Context, c *redisconn.Conn, call redisconn.Call, what string) (redisconn.Reply, error) {
-	key := c.Key(call.Name, what)
+	namespace, name, _ := strings.Cut(call.Name, "/")
+	key := c.Key(namespace, what+":"+name)
 	call.Keys, call.Args = []string{key}, append([]any{string(c.Quarantine)}, call.Args...)
 	call.Remedy = fmt.Sprintf("give the key %s another prefix if it is not snowlease's; if it is, delete it", key)
 	if what == "segment" {

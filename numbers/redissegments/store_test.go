@@ -26,19 +26,19 @@ func newStore(t testing.TB, s *redistest.Store) *redissegments.Store {
 	return n
 }
 
-// numbers returns a request for n numbers of "orders".
+// numbers returns a request for n numbers of "shop/orders".
 func numbers(n int64) numberstore.Request {
-	return numberstore.Request{Name: "orders", N: n, Start: 1, Max: 1 << 60, Create: true}
+	return numberstore.Request{Name: "shop/orders", N: n, Start: 1, Max: 1 << 60, Create: true}
 }
 
 func TestSegmentsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
 		n := newStore(t, s)
-		require.NoError(t, segmentcheck.Run(t.Context(), n, "", func(name string, start int64) error {
+		require.NoError(t, segmentcheck.Run(t.Context(), n, "shop/", func(name string, start int64) error {
 			return n.Create(t.Context(), name, start)
 		}))
-		require.NoError(t, segmentcheck.Create(t.Context(), n, "admin"))
+		require.NoError(t, segmentcheck.Create(t.Context(), n, "shop/admin"))
 		require.Empty(t, n.Warnings())
 		for key := range s.Records(t) {
 			require.EqualValues(t, -1, s.Admin.TTL(t.Context(), key).Val(), key)
@@ -52,7 +52,7 @@ func TestSegmentsComparedFromNowOn(t *testing.T) {
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
 		never, err := redissegments.New(s.Client(t), append(slices.Clone(s.Options), redisseq.WithQuarantine(lease.QuarantineNever))...)
 		require.NoError(t, err)
-		require.NoError(t, never.Create(t.Context(), "orders", 1))
+		require.NoError(t, never.Create(t.Context(), "shop/orders", 1))
 		compared := newStore(t, s)
 		for _, n := range []*redissegments.Store{never, compared, never, compared} {
 			_, err := n.Reserve(t.Context(), numbers(10))
@@ -71,15 +71,15 @@ func TestSegmentsAfterALoss(t *testing.T) {
 		n := newStore(t, s)
 		_, err := n.Reserve(t.Context(), numbers(1))
 		require.ErrorIs(t, err, segment.ErrUnknown)
-		const create = "snowlease segment create --name orders --start N"
+		const create = "snowlease segment create --namespace shop --name orders --start N"
 		require.ErrorContains(t, err, create)
 		require.ErrorContains(t, err, "above all its numbers", "start 1 repeats numbers after a wipe")
-		_, err = n.Given(t.Context(), "orders")
+		_, err = n.Given(t.Context(), "shop/orders")
 		require.ErrorIs(t, err, segment.ErrUnknown)
-		err = n.Resume(t.Context(), "orders", 1)
+		err = n.Resume(t.Context(), "shop/orders", 1)
 		require.ErrorIs(t, err, segment.ErrUnknown)
 		require.ErrorContains(t, err, create)
-		require.NoError(t, n.Create(t.Context(), "orders", 1))
+		require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
 		_, err = n.Reserve(t.Context(), numbers(10))
 		require.NoError(t, err)
 
@@ -90,21 +90,21 @@ func TestSegmentsAfterALoss(t *testing.T) {
 			require.ErrorIs(t, err, lease.ErrSetup)
 			require.ErrorContains(t, err, "Store.Resume")
 		}
-		require.ErrorIs(t, n.Resume(t.Context(), "orders", -1), segment.ErrRequest)
-		err = n.Resume(t.Context(), "orders", math.MaxInt64)
+		require.ErrorIs(t, n.Resume(t.Context(), "shop/orders", -1), segment.ErrRequest)
+		err = n.Resume(t.Context(), "shop/orders", math.MaxInt64)
 		require.ErrorIs(t, err, segment.ErrRequest)
 		require.ErrorContains(t, err, "no number is above 9223372036854775807")
-		given, err := n.Given(t.Context(), "orders")
+		given, err := n.Given(t.Context(), "shop/orders")
 		require.NoError(t, err)
 		require.EqualValues(t, 10, given)
 		_, err = n.Reserve(t.Context(), numbers(1))
 		require.ErrorIs(t, err, redissegments.ErrChanged, "a look resumes nothing")
-		require.NoError(t, n.Resume(t.Context(), "orders", 3)) // less than is known
+		require.NoError(t, n.Resume(t.Context(), "shop/orders", 3)) // less than is known
 		got, err := n.Reserve(t.Context(), numbers(5))
 		require.NoError(t, err)
 		require.Equal(t, numberstore.Range{First: 11, Last: 15}, got)
 		s.Reincarnate(t)
-		require.NoError(t, n.Resume(t.Context(), "orders", 100))
+		require.NoError(t, n.Resume(t.Context(), "shop/orders", 100))
 		got, err = n.Reserve(t.Context(), numbers(5))
 		require.NoError(t, err)
 		require.Equal(t, numberstore.Range{First: 101, Last: 105}, got)
@@ -119,11 +119,11 @@ func TestSegmentsThatLoseNothing(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewMini(t, redisseq.WithQuarantine(lease.QuarantineNever), redisseq.WithPrefix("app"))
 	n := newStore(t, s)
-	require.NoError(t, n.Create(t.Context(), "orders", 1))
+	require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
 	s.Reincarnate(t)
 	_, err := n.Reserve(t.Context(), numbers(1))
 	require.NoError(t, err)
-	require.Contains(t, s.Records(t), "app:{orders}:segment")
+	require.Contains(t, s.Records(t), "app:{shop}:segment:orders")
 }
 
 // TestCreateRepeated: a Create repeated after a lost reply succeeds.
@@ -134,8 +134,8 @@ func TestCreateRepeated(t *testing.T) {
 	client.AddHook(repeating("create", func() {}))
 	n, err := redissegments.New(client)
 	require.NoError(t, err)
-	require.NoError(t, n.Create(t.Context(), "orders", 1))
-	require.ErrorIs(t, n.Create(t.Context(), "orders", 1), segment.ErrExists)
+	require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
+	require.ErrorIs(t, n.Create(t.Context(), "shop/orders", 1), segment.ErrExists)
 }
 
 // repeating is a hook that sends a script twice: create or install.
@@ -166,11 +166,11 @@ func TestDamage(t *testing.T) {
 	s := redistest.NewMini(t)
 	n := newStore(t, s)
 	d := dispenser(t, s.Client(t), segment.NewMemory(), ordered())
-	const segments, front = "snowlease:{orders}:segment", "snowlease:{orders}:dispenser"
+	const segments, front = "snowlease:{shop}:segment:orders", "snowlease:{shop}:dispenser:orders"
 	reserve := func() error { _, err := n.Reserve(t.Context(), numbers(1)); return err }
 	dispense := func() error { _, err := d.Reserve(t.Context(), numbers(1)); return err }
-	given := func() error { _, err := n.Given(t.Context(), "orders"); return err }
-	resume := func() error { return n.Resume(t.Context(), "orders", 5) }
+	given := func() error { _, err := n.Given(t.Context(), "shop/orders"); return err }
+	resume := func() error { return n.Resume(t.Context(), "shop/orders", 5) }
 	calls := map[string][]func() error{segments: {reserve, given, resume}, front: {dispense}}
 	for key, harms := range map[string][]string{
 		// Who is told to create a name that lost its number would be told that it exists.
@@ -179,7 +179,7 @@ func TestDamage(t *testing.T) {
 	} {
 		for _, harm := range harms {
 			s.Wipe(t)
-			require.NoError(t, n.Create(t.Context(), "orders", 1))
+			require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
 			require.NoError(t, dispense())
 			require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), front, "nlen").Val() == "100" }, 5*time.Second, time.Millisecond, "it fetches the next segment")
 			switch field, value, set := strings.Cut(harm, "="); {
@@ -197,7 +197,7 @@ func TestDamage(t *testing.T) {
 				require.ErrorContains(t, err, key)
 				require.ErrorContains(t, err, "another prefix")
 			}
-			require.ErrorIs(t, n.Create(t.Context(), "orders", 1), segment.ErrExists)
+			require.ErrorIs(t, n.Create(t.Context(), "shop/orders", 1), segment.ErrExists)
 			require.Equal(t, before, s.Records(t))
 		}
 	}
@@ -209,8 +209,8 @@ func TestServerThatDoesNotTellItsRunID(t *testing.T) {
 	redistest.EachSilent(t, func(t *testing.T, client *redis.Client) {
 		n, err := redissegments.New(client)
 		require.NoError(t, err)
-		require.ErrorIs(t, n.Create(t.Context(), "orders", 1), redisseq.ErrRunID)
-		_, err = dispenser(t, client, segment.NewMemory(), segment.Config{Name: "orders"}).Reserve(t.Context(), numbers(1))
+		require.ErrorIs(t, n.Create(t.Context(), "shop/orders", 1), redisseq.ErrRunID)
+		_, err = dispenser(t, client, segment.NewMemory(), segment.Config{Namespace: "shop", Name: "orders"}).Reserve(t.Context(), numbers(1))
 		require.ErrorIs(t, err, redisseq.ErrRunID)
 	})
 }
@@ -223,8 +223,8 @@ func TestWaitReplicasHoldsSegmentsBack(t *testing.T) {
 	require.ErrorIs(t, err, redisseq.ErrReplica, "it says which server to use")
 	patient, err := redissegments.New(s.Client(t), redisseq.WithWaitReplicas(1, 2*time.Second))
 	require.NoError(t, err)
-	require.NoError(t, patient.Create(t.Context(), "orders", 1))
-	req := numberstore.Request{Name: "orders", N: 10, Max: 1000, Start: 1}
+	require.NoError(t, patient.Create(t.Context(), "shop/orders", 1))
+	req := numberstore.Request{Name: "shop/orders", N: 10, Max: 1000, Start: 1}
 	got, err := patient.Reserve(t.Context(), req)
 	require.NoError(t, err)
 	require.Equal(t, numberstore.Range{First: 1, Last: 10}, got)
@@ -250,7 +250,7 @@ func TestBesideIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	front := dispenser(t, client, &numberstore.Memory{}, ordered(10))
 	for _, s := range []segment.Store{store, front} {
-		_, err := s.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 1, Start: 1, Max: 10, Create: true, Beside: "other"})
+		_, err := s.Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 1, Start: 1, Max: 10, Create: true, Beside: "other"})
 		require.ErrorIs(t, err, segment.ErrRequest)
 		require.ErrorContains(t, err, "use SQL")
 	}

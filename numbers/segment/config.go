@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/settings"
 )
 
 // Order is how numbers ascend across processes.
@@ -31,9 +32,12 @@ const (
 // Config configures an Issuer. Zero fields take the default. A time.Duration is written
 // as "30s" in YAML; in JSON it is a number of nanoseconds.
 type Config struct {
-	// Name identifies the sequence of numbers: all Issuers of a name share it. 1 to 64
-	// characters of A-Z a-z 0-9 . _ - that do not begin with "since.", "past." or "count.past.", in any
-	// case, as the counters of package history do; required.
+	// Namespace names the service that the numbers belong to: 1 to 64 characters of
+	// A-Z a-z 0-9 . _ - . Services that share numbers give the same one. Required, except in
+	// idworker.Config, where the default is its Namespace.
+	Namespace string `yaml:"namespace" json:"namespace" env:"NAMESPACE"`
+	// Name identifies the sequence of numbers: all Issuers of a name in a namespace share it.
+	// 1 to 64 characters of A-Z a-z 0-9 . _ - ; required.
 	Name string `yaml:"name" json:"name" env:"NAME"`
 	// Order is process, which prefetches numbers, or strict, which asks the store for
 	// each one. Default: process.
@@ -91,15 +95,11 @@ func (c Config) WithDefaults() Config {
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	f := fault.List{In: "segment: config"}
+	settings.Check{List: &f, Name: strings.ToLower}.Namespace(c.Namespace)
 	if c.Name == "" {
 		f.Add("name", nil, "is empty").Do(`name what shares one sequence of numbers, such as "orders"`)
-	} else {
-		f.Take(numberstore.CheckName(c.Name), func(string) string { return "name" })
-		// After a restore, counters are deleted by their prefix, which a database may compare
-		// without regard to case.
-		if name := strings.ToLower(c.Name); strings.HasPrefix(name, "since.") || strings.HasPrefix(name, "past.") || strings.HasPrefix(name, "count.past.") {
-			f.Add("name", c.Name, "begins as the counters of package history do").Do("begin it with none of since., past. and count.past.")
-		}
+	} else if len(c.Name) > 64 || numberstore.CheckName(numberstore.Key("", c.Name)) != nil {
+		f.Add("name", c.Name, "is not 1 to 64 characters of A-Z a-z 0-9 . _ -")
 	}
 	fault.OneOf(&f, "order", c.Order, OrderProcess, OrderStrict)
 	fault.OneOf(&f, "create", c.Create, CreateAuto, CreateNever)
@@ -123,10 +123,13 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
+// key returns the name of the record.
+func (c Config) key() string { return numberstore.Key(c.Namespace, c.Name) }
+
 // request returns a request by c for n numbers greater than above, which is 0 before the
 // first. Later requests do not create the name: a store that has lost it may have given
 // numbers above to other processes.
 func (c Config) request(n, above int64) numberstore.Request {
 	c = c.WithDefaults()
-	return numberstore.Request{Name: c.Name, N: n, Above: above, Max: c.Max, Start: c.Start, Create: c.Create == CreateAuto && above == 0}
+	return numberstore.Request{Name: c.key(), N: n, Above: above, Max: c.Max, Start: c.Start, Create: c.Create == CreateAuto && above == 0}
 }

@@ -12,15 +12,13 @@ import (
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
-func TestZeroConfigButNameIsValid(t *testing.T) {
+func TestZeroConfigButNamesIsValid(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"orders", "since", "past", "sincere.a", "orders.since.x"} {
-		require.NoError(t, segment.Config{Name: name}.Validate(), name)
-	}
+	require.NoError(t, segment.Config{Namespace: "shop", Name: "since.orders"}.Validate())
 	require.Equal(t, segment.Config{
-		Name: "orders", Order: "process", Start: 1, Max: math.MaxInt64, Create: "auto",
+		Namespace: "shop", Name: "orders", Order: "process", Start: 1, Max: math.MaxInt64, Create: "auto",
 		Step: 100, MinStep: 10, MaxStep: 1_000_000, Cover: 10 * time.Second, Wait: time.Second,
-	}, segment.Config{Name: "orders"}.WithDefaults())
+	}, segment.Config{Namespace: "shop", Name: "orders"}.WithDefaults())
 }
 
 // TestStepsFitEachOther checks that setting only one of the step fields is valid.
@@ -34,7 +32,7 @@ func TestStepsFitEachOther(t *testing.T) {
 		{[3]int64{0, 0, 3}, [3]int64{3, 3, 3}},
 		{[3]int64{0, 200, 300}, [3]int64{200, 200, 300}},
 	} {
-		cfg := segment.Config{Name: "orders", Step: c.give[0], MinStep: c.give[1], MaxStep: c.give[2]}
+		cfg := segment.Config{Namespace: "shop", Name: "orders", Step: c.give[0], MinStep: c.give[1], MaxStep: c.give[2]}
 		require.NoError(t, cfg.Validate(), c.give)
 		cfg = cfg.WithDefaults()
 		require.Equal(t, c.want, [3]int64{cfg.Step, cfg.MinStep, cfg.MaxStep}, c.give)
@@ -51,8 +49,8 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"name empty", func(c *segment.Config) { c.Name = "" }, []string{"name is empty", "such as"}},
 		{"name odd", func(c *segment.Config) { c.Name = "a:b" }, []string{`"a:b"`, "A-Z a-z"}},
 		{"name long", func(c *segment.Config) { c.Name = strings.Repeat("a", 65) }, []string{"1 to 64"}},
-		{"name of a counter", func(c *segment.Config) { c.Name = "since.launch" }, []string{`name "since.launch" begins`, "package history", "none of since., past. and count.past."}},
-		{"name of a counter, in another case", func(c *segment.Config) { c.Name = "PAST.orders" }, []string{`name "PAST.orders" begins`, "package history"}},
+		{"namespace empty", func(c *segment.Config) { c.Namespace = "" }, []string{"namespace is empty", "such as"}},
+		{"namespace odd", func(c *segment.Config) { c.Namespace = "a/b" }, []string{`namespace "a/b"`, "1 to 64"}},
 		{"wait", func(c *segment.Config) { c.Wait = 1 }, []string{"wait 1ns", "a number without a unit is nanoseconds"}},
 		{"order", func(c *segment.Config) { c.Order = "total" }, []string{`order "total"`, "process, strict"}},
 		{"create", func(c *segment.Config) { c.Create = "maybe" }, []string{`create "maybe"`, "auto, never"}},
@@ -67,7 +65,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"cover long", func(c *segment.Config) { c.Cover = 25 * time.Hour }, []string{"cover 25h", "24h"}},
 		{"wait", func(c *segment.Config) { c.Wait = -1 }, []string{"wait -1ns", "such as 1s"}},
 	} {
-		cfg := segment.Config{Name: "orders"}
+		cfg := segment.Config{Namespace: "shop", Name: "orders"}
 		c.change(&cfg)
 		err := cfg.Validate()
 		require.Error(t, err, c.name)
@@ -81,6 +79,6 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 	for _, field := range []string{"name", "order", "create", "start", "max", "step", "cover", "wait"} {
 		require.ErrorContains(t, err, field, "every fault at once")
 	}
-	_, err = segment.Open(t.Context(), nil, segment.Config{Name: "orders"})
+	_, err = segment.Open(t.Context(), nil, segment.Config{Namespace: "shop", Name: "orders"})
 	require.ErrorContains(t, err, "the store is nil")
 }

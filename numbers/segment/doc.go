@@ -1,7 +1,7 @@
-// Package segment issues small numbers, such as order, invoice or member numbers. Each name
-// has its own sequence of numbers, which starts where you choose and may have gaps.
+// Package segment issues small numbers, such as order, invoice or member numbers. Each name of a
+// namespace has its own sequence of numbers, which starts where you choose and may have gaps.
 //
-//	issuer, err := segment.Open(ctx, store, segment.Config{Name: "orders"})
+//	issuer, err := segment.Open(ctx, store, segment.Config{Namespace: "shop", Name: "orders"})
 //	defer issuer.Close()
 //	number, err := issuer.NextID()
 //

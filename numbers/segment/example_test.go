@@ -12,7 +12,7 @@ import (
 // store.
 func Example() {
 	ctx := context.Background()
-	orders, err := segment.Open(ctx, segment.NewMemory(), segment.Config{Name: "orders", Start: 1000})
+	orders, err := segment.Open(ctx, segment.NewMemory(), segment.Config{Namespace: "shop", Name: "orders", Start: 1000})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func Example() {
 func ExampleConfig_strict() {
 	ctx := context.Background()
 	store := segment.NewMemory()
-	cfg := segment.Config{Name: "invoices", Order: segment.OrderStrict}
+	cfg := segment.Config{Namespace: "shop", Name: "invoices", Order: segment.OrderStrict}
 	one, err := segment.Open(ctx, store, cfg)
 	if err != nil {
 		log.Fatal(err)

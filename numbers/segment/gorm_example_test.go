@@ -20,7 +20,7 @@ type Invoice struct {
 
 // An Issuer can provide the ids of gormplugin.
 func ExampleIssuer_gorm() {
-	invoices, err := segment.Open(context.Background(), segment.NewMemory(), segment.Config{Name: "invoices", Start: 5001})
+	invoices, err := segment.Open(context.Background(), segment.NewMemory(), segment.Config{Namespace: "shop", Name: "invoices", Start: 5001})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func New(store Store, cfg Config, opts ...Option) (*Issuer, error) {
 			return 0
 		},
 		Changed:    i.logChange,
-		NotStarted: fmt.Errorf("segment: %q issues from Start on, which is OnStart with fx: %w", cfg.Name, ErrNotStarted),
+		NotStarted: fmt.Errorf("segment: %q issues from Start on, which is OnStart with fx: %w", i.cfg.key(), ErrNotStarted),
 		Stopped:    ErrClosed,
 		Late:       errors.New("no reply in time"),
 	})
@@ -100,14 +100,14 @@ func (i *Issuer) Start(ctx context.Context) error {
 	begun, err := i.of.Start(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("segment: open %q: %w", i.cfg.Name, err)
+		return fmt.Errorf("segment: open %q: %w", i.cfg.key(), err)
 	case !begun:
-		return fmt.Errorf("segment: open %q: it has started before", i.cfg.Name)
+		return fmt.Errorf("segment: open %q: it has started before", i.cfg.key())
 	case i.cfg.Order == OrderStrict:
 		return nil
 	}
 	if err := i.of.First(ctx, func(err error) bool { return final(err) || errors.Is(err, lease.ErrSetup) }); err != nil {
-		return errors.Join(fmt.Errorf("segment: open %q: %w", i.cfg.Name, unavailable(err)), i.Close())
+		return errors.Join(fmt.Errorf("segment: open %q: %w", i.cfg.key(), unavailable(err)), i.Close())
 	}
 	return nil
 }

@@ -34,7 +34,8 @@ func TestNumbersStartWhereTheyShouldAndRiseByOne(t *testing.T) {
 	require.NoError(t, i.Close())
 	again := open(t, segment.Config{Start: 1000}, m)
 	require.Greater(t, next(t, again), int64(1018), "a process that starts again goes on, with a gap")
-	require.Equal(t, int64(1), next(t, open(t, segment.Config{Name: "other"}, m)))
+	require.Equal(t, int64(1), next(t, open(t, segment.Config{Namespace: "shop", Name: "other"}, m)))
+	require.Equal(t, int64(1), next(t, open(t, segment.Config{Namespace: "shop-staging", Name: "orders"}, m)))
 }
 
 // No number is issued twice, those of each caller ascend, and only prefetched numbers
@@ -133,19 +134,19 @@ func TestStoreThatWentBack(t *testing.T) {
 		s := &store{}
 		i := open(t, segment.Config{Order: order, Step: 10, MaxStep: 10}, s)
 		before := batch(t, i, 35)
-		s.memory.Store(begun(t, "orders"))
+		s.memory.Store(begun(t, "shop/orders"))
 		after := batch(t, i, 35)
 		require.Greater(t, after[0], before[34], order)
 
 		s.memory.Store(new(numberstore.Memory))
 		require.ErrorIs(t, i.NextIDs(t.Context(), make([]int64, 100)), segment.ErrUnknown, "other processes may have numbers above")
 
-		bad := open(t, segment.Config{Name: "bad", Order: order, Step: 10, MaxStep: 10}, forgetful{s})
+		bad := open(t, segment.Config{Namespace: "shop", Name: "bad", Order: order, Step: 10, MaxStep: 10}, forgetful{s})
 		batch(t, bad, 10)
 		require.Eventually(t, func() bool { // what was prefetched is issued still
-			s.memory.Store(begun(t, "bad"))
+			s.memory.Store(begun(t, "shop/bad"))
 			_, err := bad.NextID()
-			return errors.Is(err, segment.ErrStore) && errors.Is(err, segment.ErrUnavailable) && strings.Contains(err.Error(), `"bad"`)
+			return errors.Is(err, segment.ErrStore) && errors.Is(err, segment.ErrUnavailable) && strings.Contains(err.Error(), `"shop/bad"`)
 		}, 10*time.Second, time.Millisecond, order)
 	}
 }
@@ -173,7 +174,7 @@ func TestEndOfTheRange(t *testing.T) {
 			}
 			require.Equal(t, segment.StateEnded, i.Status().State)
 			require.ErrorIs(t, i.Healthy(t.Context()), segment.ErrEnd)
-			_, err := segment.Open(t.Context(), faulty{segment.ErrEnd}, segment.Config{Name: "orders", Start: 1, Max: 1})
+			_, err := segment.Open(t.Context(), faulty{segment.ErrEnd}, segment.Config{Namespace: "shop", Name: "orders", Start: 1, Max: 1})
 			require.ErrorIs(t, err, segment.ErrEnd)
 		}
 	}
@@ -188,10 +189,10 @@ func (f faulty) Reserve(context.Context, numberstore.Request) (numberstore.Range
 func TestUnknownName(t *testing.T) {
 	t.Parallel()
 	m := new(numberstore.Memory)
-	cfg := segment.Config{Name: "orders", Create: segment.CreateNever}
+	cfg := segment.Config{Namespace: "shop", Name: "orders", Create: segment.CreateNever}
 	_, err := segment.Open(t.Context(), m, cfg)
 	require.ErrorIs(t, err, segment.ErrUnknown)
-	require.ErrorContains(t, err, `open "orders"`)
+	require.ErrorContains(t, err, `open "shop/orders"`)
 	strict := cfg
 	strict.Order = segment.OrderStrict
 	i := open(t, strict, m)
@@ -199,7 +200,7 @@ func TestUnknownName(t *testing.T) {
 	require.ErrorIs(t, err, segment.ErrUnknown)
 	require.Equal(t, segment.StateWaiting, i.Status().State)
 
-	require.NoError(t, m.Create(t.Context(), "orders", 50))
+	require.NoError(t, m.Create(t.Context(), "shop/orders", 50))
 	require.Equal(t, int64(50), next(t, i))
 	require.Equal(t, int64(51), next(t, open(t, cfg, m)))
 }
@@ -277,7 +278,7 @@ func TestStatus(t *testing.T) {
 		synctest.Wait()
 		before := time.Now()
 		require.Equal(t, segment.Status{
-			State: segment.StateReady, Name: "orders", Order: "process", Store: "faulty memory",
+			State: segment.StateReady, Name: "shop/orders", Order: "process", Store: "faulty memory",
 			Next: 500, Last: 539, Max: math.MaxInt64, Remaining: 40, Step: 20, Reserved: before, Reservations: 2,
 		}, i.Status())
 		batch(t, i, 25)
@@ -304,7 +305,7 @@ func TestStatus(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, i.Healthy(ended), context.Canceled)
 
-		strict := open(t, segment.Config{Name: "strict", Order: segment.OrderStrict}, forgetful{segment.NewMemory()})
+		strict := open(t, segment.Config{Namespace: "shop", Name: "strict", Order: segment.OrderStrict}, forgetful{segment.NewMemory()})
 		next(t, strict)
 		st = strict.Status()
 		require.Equal(t, "segment_test.forgetful", st.Store)
@@ -323,7 +324,7 @@ func TestNextIDAllocatesNothing(t *testing.T) {
 func TestNotStarted(t *testing.T) {
 	t.Parallel()
 	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
-		cfg := segment.Config{Name: "orders", Order: order}
+		cfg := segment.Config{Namespace: "shop", Name: "orders", Order: order}
 		i, err := segment.New(&numberstore.Memory{}, cfg)
 		require.NoError(t, err)
 		ids := []int64{7}

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	failing = `level=WARN msg="segment store failing" segment=orders store="faulty memory" failing_since=%s err="the store is down"`
-	answers = `level=INFO msg="segment store answers again" segment=orders store="faulty memory"`
+	failing = `level=WARN msg="segment store failing" segment=shop/orders store="faulty memory" failing_since=%s err="the store is down"`
+	answers = `level=INFO msg="segment store answers again" segment=shop/orders store="faulty memory"`
 )
 
 // openLogged also returns a function that returns the lines logged since its last call.
 func openLogged(t *testing.T, cfg segment.Config, s segment.Store) (*segment.Issuer, func() []string) {
 	t.Helper()
-	cfg.Name = "orders"
+	cfg.Namespace, cfg.Name = "shop", "orders"
 	var out bytes.Buffer
 	i, err := segment.Open(t.Context(), s, cfg, segment.WithLogger(slog.New(slog.NewTextHandler(&out, nil))))
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestNoLogger(t *testing.T) {
 		}
 		return got, err
 	}}
-	i, err := segment.Open(t.Context(), s, segment.Config{Name: "orders"}, segment.WithLogger(nil))
+	i, err := segment.Open(t.Context(), s, segment.Config{Namespace: "shop", Name: "orders"}, segment.WithLogger(nil))
 	require.NoError(t, err)
 	require.NoError(t, i.Close())
 }
@@ -122,7 +122,7 @@ func TestFailingSince(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &store{}
-				i := open(t, segment.Config{Name: "orders", Order: order, Step: 4, MaxStep: 4, Cover: time.Hour}, s)
+				i := open(t, segment.Config{Namespace: "shop", Name: "orders", Order: order, Step: 4, MaxStep: 4, Cover: time.Hour}, s)
 				batch(t, i, 4)
 				synctest.Wait()
 				require.Zero(t, i.Status().FailingSince)

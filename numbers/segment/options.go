@@ -23,8 +23,8 @@ func WithLogger(log *slog.Logger) Option {
 // nil.
 func (i *Issuer) logChange(since time.Time, err error) {
 	if err != nil {
-		i.log.Warn("segment store failing", "segment", i.cfg.Name, "store", i.storeName(), "failing_since", since, "err", err)
+		i.log.Warn("segment store failing", "segment", i.cfg.key(), "store", i.storeName(), "failing_since", since, "err", err)
 		return
 	}
-	i.log.Info("segment store answers again", "segment", i.cfg.Name, "store", i.storeName())
+	i.log.Info("segment store answers again", "segment", i.cfg.key(), "store", i.storeName())
 }

@@ -194,15 +194,15 @@ func TestOpen(t *testing.T) {
 		s.down.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		_, err := segment.Open(ctx, s, segment.Config{Name: "orders"})
+		_, err := segment.Open(ctx, s, segment.Config{Namespace: "shop", Name: "orders"})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, errDown)
-		require.ErrorContains(t, err, `segment: open "orders"`)
+		require.ErrorContains(t, err, `segment: open "shop/orders"`)
 
 		wrong := fmt.Errorf("wrong password: %w", lease.ErrSetup)
 		ctx, cancel = context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		_, err = segment.Open(ctx, faulty{wrong}, segment.Config{Name: "orders"})
+		_, err = segment.Open(ctx, faulty{wrong}, segment.Config{Namespace: "shop", Name: "orders"})
 		require.ErrorIs(t, err, lease.ErrSetup)
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 
@@ -211,7 +211,7 @@ func TestOpen(t *testing.T) {
 			s.down.Store(false)
 		}()
 		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
-		i, err := segment.Open(ctx, s, segment.Config{Name: "orders"})
+		i, err := segment.Open(ctx, s, segment.Config{Namespace: "shop", Name: "orders"})
 		require.NoError(t, err)
 		cancel() // the issuer outlives the context that it was opened in
 		batch(t, i, 1000)

@@ -18,7 +18,7 @@ import (
 func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 	t.Parallel()
 	store := &numberstore.Memory{}
-	i, err := segment.Open(t.Context(), store, segment.Config{Name: "orders", Step: 10, MinStep: 10, MaxStep: 10})
+	i, err := segment.Open(t.Context(), store, segment.Config{Namespace: "shop", Name: "orders", Step: 10, MinStep: 10, MaxStep: 10})
 	require.NoError(t, err)
 	defer i.Close()
 	seen := map[int64]bool{}
@@ -32,7 +32,7 @@ func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 	require.Equal(t, int64(1), next())
 	for round := range int64(20) {
 		// The greatest number reserved by anybody before the reset.
-		r, err := store.Reserve(t.Context(), numberstore.Request{Name: "orders", N: 1, Max: 1 << 40, Start: 1})
+		r, err := store.Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 1, Max: 1 << 40, Start: 1})
 		require.NoError(t, err)
 		i.Reset()
 		require.Greater(t, next(), r.First)
@@ -61,7 +61,7 @@ func TestResetBetweenTheSegmentsOfABatch(t *testing.T) {
 	t.Parallel()
 	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
 		store := &late{asked: make(chan struct{}), answer: make(chan struct{})}
-		i, err := segment.Open(t.Context(), store, segment.Config{Name: "orders", Order: order, Step: 10, MinStep: 10, MaxStep: 10})
+		i, err := segment.Open(t.Context(), store, segment.Config{Namespace: "shop", Name: "orders", Order: order, Step: 10, MinStep: 10, MaxStep: 10})
 		require.NoError(t, err)
 		out, done := make([]int64, 25), make(chan error, 1)
 		batch := func() { done <- i.NextIDs(context.Background(), out) }
@@ -96,7 +96,7 @@ func TestResetForgetsAnswersUnderWay(t *testing.T) {
 	t.Parallel()
 	for order, want := range map[segment.Order]int64{segment.OrderStrict: 2, segment.OrderProcess: 31} {
 		store := &late{asked: make(chan struct{}), answer: make(chan struct{})}
-		i, err := segment.Open(t.Context(), store, segment.Config{Name: "orders", Order: order, Step: 10, MinStep: 10, MaxStep: 10})
+		i, err := segment.Open(t.Context(), store, segment.Config{Namespace: "shop", Name: "orders", Order: order, Step: 10, MinStep: 10, MaxStep: 10})
 		require.NoError(t, err)
 		first := make(chan int64, 1)
 		next := func() {

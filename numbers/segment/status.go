@@ -26,7 +26,7 @@ const doubt = 10 * time.Second
 // Status describes an Issuer at one moment.
 type Status struct {
 	State State  `json:"state"`
-	Name  string `json:"name"`  // Config.Name
+	Name  string `json:"name"`  // Config.Namespace, a slash and Config.Name
 	Order Order  `json:"order"` // Config.Order
 	Store string `json:"store"` // the name of the store
 	// Next is the number that NextID will return, or 0 if none is prefetched.
@@ -70,7 +70,7 @@ func (i *Issuer) storeName() string {
 func (i *Issuer) Status() Status {
 	s := i.of.Stats()
 	st := Status{
-		State: StateReady, Name: i.cfg.Name, Order: i.cfg.Order, Store: i.storeName(), Next: s.Next, Last: s.Above, Max: i.cfg.Max, Remaining: s.AtHand,
+		State: StateReady, Name: i.cfg.key(), Order: i.cfg.Order, Store: i.storeName(), Next: s.Next, Last: s.Above, Max: i.cfg.Max, Remaining: s.AtHand,
 		Step: s.Step, Issued: s.Issued, Reserved: s.Reserved,
 		Reservations: s.Reservations, Failures: s.Failures, Waits: s.Waits, FailingSince: s.Since, Err: s.Err,
 	}

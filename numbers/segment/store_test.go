@@ -64,7 +64,7 @@ func (s *store) String() string { return "faulty memory" }
 func open(t testing.TB, cfg segment.Config, s segment.Store) *segment.Issuer {
 	t.Helper()
 	if cfg.Name == "" {
-		cfg.Name = "orders"
+		cfg.Namespace, cfg.Name = "shop", "orders"
 	}
 	i, err := segment.Open(t.Context(), s, cfg)
 	require.NoError(t, err)
@@ -90,11 +90,11 @@ func batch(t testing.TB, i *segment.Issuer, n int) []int64 {
 func TestMemoryKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	m := new(numberstore.Memory)
-	require.NoError(t, segmentcheck.Run(t.Context(), m, "auto", nil))
-	require.NoError(t, segmentcheck.Run(t.Context(), m, "made", func(name string, start int64) error {
+	require.NoError(t, segmentcheck.Run(t.Context(), m, "shop/auto", nil))
+	require.NoError(t, segmentcheck.Run(t.Context(), m, "shop/made", func(name string, start int64) error {
 		return m.Create(t.Context(), name, start)
 	}))
-	require.NoError(t, segmentcheck.Create(t.Context(), m, "admin"))
+	require.NoError(t, segmentcheck.Create(t.Context(), m, "shop/admin"))
 	require.NoError(t, segmentcheck.Beside(t.Context(), m))
 	require.Equal(t, "memory", m.String())
 }

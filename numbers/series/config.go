@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/settings"
 )
 
 const (
@@ -18,8 +19,12 @@ const (
 
 // Config configures a Series. Zero fields take the default.
 type Config struct {
-	// Name identifies the series: all processes that use it share its numbers. 1 to 18
-	// characters of A-Z a-z 0-9 _ -, but not "since" or "past"; required.
+	// Namespace names the service that the numbers belong to: 1 to 64 characters of
+	// A-Z a-z 0-9 . _ - . Services that share numbers give the same one. Required, except in
+	// idworker.Config, where the default is its Namespace.
+	Namespace string `yaml:"namespace" json:"namespace" env:"NAMESPACE"`
+	// Name identifies the series: all processes of the namespace that use it share its numbers.
+	// 1 to 18 characters of A-Z a-z 0-9 _ - ; required.
 	Name string `yaml:"name" json:"name" env:"NAME"`
 	// Period is after what time numbers begin anew: day, week (ISO 8601, from Monday), month,
 	// year, or none. A series whose period is changed to a longer one gives no numbers until
@@ -79,11 +84,9 @@ func (c Config) parse() (p plan, err error) {
 	c = c.WithDefaults()
 	p.cfg = c
 	list := fault.List{In: "series"}
+	settings.Check{List: &list, Name: strings.ToLower}.Namespace(c.Namespace)
 	if !word(c.Name, maxName) || c.Name == "" {
 		list.Add("name", c.Name, "is not 1 to %d characters of A-Z a-z 0-9 _ -", maxName)
-	}
-	if slices.Contains([]string{"since", "past"}, strings.ToLower(c.Name)) {
-		list.Add("name", c.Name, "is for backdated ids").Do("choose another")
 	}
 	fault.OneOf(&list, "period", c.Period, None, Day, Week, Month, Year)
 	if p.zone, err = time.LoadLocation(c.Zone); err != nil || slices.Contains([]string{"Local", "localtime", "posixrules"}, c.Zone) {

@@ -19,13 +19,13 @@ func TestConfig(t *testing.T) {
 		{Name: "a", Period: series.Year, Format: "R{2006}{00}"},
 		{Name: "a", Gapless: true},
 	} {
+		c.Namespace = "shop"
 		require.NoError(t, c.Validate(), c)
 	}
 	for says, c := range map[string]series.Config{
 		`name "" is not 1 to 18`:              {},
 		`name "a.b" is not`:                   {Name: "a.b"},
 		"is not 1 to 18 characters":           {Name: "nineteen-characters"},
-		"is for backdated ids":                {Name: "Since"},
 		`period "hour" is unknown`:            {Name: "a", Period: "hour"},
 		`zone "Mars" is not a time zone`:      {Name: "a", Zone: "Mars"},
 		`zone "Local" is not a time zone`:     {Name: "a", Zone: "Local"},
@@ -51,6 +51,7 @@ func TestConfig(t *testing.T) {
 		"each week alike: add {W}":            {Name: "a", Format: "{2006}{0}", Period: series.Week},
 		"each year alike: add {2006}":         {Name: "a", Format: "{0}", Period: series.Year},
 	} {
+		c.Namespace = "shop"
 		require.ErrorContains(t, c.Validate(), says)
 	}
 }
@@ -62,7 +63,7 @@ func FuzzFormat(f *testing.F) {
 	}
 	periods := []series.Period{series.Day, series.Week, series.Month, series.Year}
 	f.Fuzz(func(t *testing.T, text string, kind uint8) {
-		cfg := series.Config{Name: "a", Format: text, Period: periods[int(kind)%len(periods)]}
+		cfg := series.Config{Namespace: "shop", Name: "a", Format: text, Period: periods[int(kind)%len(periods)]}
 		if cfg.Validate() != nil {
 			return
 		}

@@ -2,7 +2,7 @@
 // themselves, with or without gaps, such as INV-2026-11-000042.
 //
 //	invoices, err := series.Open(ctx, store, series.Config{
-//		Name: "invoices", Period: series.Month, Zone: "Europe/Berlin",
+//		Namespace: "shop", Name: "invoices", Period: series.Month, Zone: "Europe/Berlin",
 //		Format: "INV-{2006}-{01}-{000000}", Gapless: true,
 //	})
 //	...

@@ -50,7 +50,7 @@ func ExampleSeries_NextTx_hook() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	receipts, err = series.Open(ctx, store, series.Config{Name: "receipts", Format: "R{00000}", Gapless: true})
+	receipts, err = series.Open(ctx, store, series.Config{Namespace: "shop", Name: "receipts", Format: "R{00000}", Gapless: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func ExampleSeries_NextTx_post() {
 		log.Fatal(err)
 	}
 	defer store.Close()
-	invoices, err := series.Open(ctx, store, series.Config{Name: "invoices", Format: "INV-{000000}", Gapless: true})
+	invoices, err := series.Open(ctx, store, series.Config{Namespace: "shop", Name: "invoices", Format: "INV-{000000}", Gapless: true})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -21,6 +21,7 @@ type Series struct {
 	plan
 	store     numberstore.Reader
 	storeName string
+	name      string       // of the series in the store: a dot and the scope follow
 	copies    atomic.Int64 // how often Reset was called
 	started   atomic.Bool
 	closed    atomic.Bool
@@ -47,7 +48,7 @@ func New(store segment.Store, cfg Config) (*Series, error) {
 	if _, ok := store.(numberstore.InTx); p.cfg.Gapless && !ok {
 		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use dbseq.NewSegments or dbseq.OpenSegments", store)
 	}
-	s := &Series{plan: p, store: reader, storeName: fmt.Sprintf("%T", store)}
+	s := &Series{plan: p, store: reader, storeName: fmt.Sprintf("%T", store), name: numberstore.Key(cfg.Namespace, cfg.Name)}
 	if named, ok := store.(fmt.Stringer); ok {
 		s.storeName = named.String()
 	}
@@ -102,7 +103,7 @@ var ErrTransaction = numberstore.ErrTransaction
 func (s *Series) NextTx(ctx context.Context, tx Tx, scope string) (Number, error) {
 	store, ok := s.store.(numberstore.InTx)
 	if !s.cfg.Gapless || !ok {
-		return Number{}, fmt.Errorf("%w: series %q is not gapless, so a rollback does not take its numbers back: call Next, or set gapless", ErrTransaction, s.cfg.Name)
+		return Number{}, fmt.Errorf("%w: series %q is not gapless, so a rollback does not take its numbers back: call Next, or set gapless", ErrTransaction, s.name)
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
@@ -143,7 +144,7 @@ func (s *Series) Fill(ctx context.Context, scope string, dst []Number) error {
 
 func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 	if s.cfg.Gapless {
-		return fmt.Errorf("%w: series %q is gapless: call NextTx", ErrTransaction, s.cfg.Name)
+		return fmt.Errorf("%w: series %q is gapless: call NextTx", ErrTransaction, s.name)
 	}
 	if err := s.ready(scope); err != nil || len(dst) == 0 {
 		return err
@@ -247,11 +248,11 @@ func (s *Series) request(scope string, period time.Time, n int64) numberstore.Re
 func (s *Series) Reset() { s.copies.Add(1) }
 
 // key returns the name of a scope in the store.
-func (s *Series) key(scope string) string { return s.cfg.Name + "." + scope }
+func (s *Series) key(scope string) string { return s.name + "." + scope }
 
 func (s *Series) wrap(err error) error {
 	if err == nil || errors.Is(err, ErrScope) || errors.Is(err, ErrTransaction) {
 		return err
 	}
-	return fmt.Errorf("series %q: %w", s.cfg.Name, err)
+	return fmt.Errorf("series %q: %w", s.name, err)
 }

@@ -85,7 +85,7 @@ func (s clocked) Fill(ctx context.Context, scope string, dst []series.Number) er
 func open(t *testing.T, store numberstore.Reader, c *clock, cfg series.Config) clocked {
 	t.Helper()
 	if cfg.Name == "" {
-		cfg.Name = "invoices"
+		cfg.Namespace, cfg.Name = "shop", "invoices"
 	}
 	s, err := series.Open(t.Context(), store, cfg)
 	require.NoError(t, err)
@@ -212,10 +212,13 @@ func TestTwoProcessesAroundMidnight(t *testing.T) {
 	require.Equal(t, []string{"2027-01-1"}, next(t, b, "", 1))
 }
 
-// TestScopes: each scope counts for itself.
+// TestScopes: each scope counts for itself, in each namespace.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	s := open(t, new(store), at("2026-11-24T00:00:00Z"), series.Config{Format: "{scope}-{0}"})
+	m, now, cfg := new(store), at("2026-11-24T00:00:00Z"), series.Config{Namespace: "shop", Name: "invoices", Format: "{scope}-{0}"}
+	s := open(t, m, now, cfg)
+	cfg.Namespace = "shop-staging"
+	require.Equal(t, []string{"a-1"}, next(t, open(t, m, now, cfg), "a", 1))
 	require.Equal(t, []string{"a-1", "a-2"}, next(t, s, "a", 2))
 	require.Equal(t, []string{"b-1"}, next(t, s, "b", 1))
 	require.Equal(t, []string{"a-3"}, next(t, s, "a", 1))
@@ -280,7 +283,7 @@ func TestOtherPeriod(t *testing.T) {
 func TestRecordAhead(t *testing.T) {
 	t.Parallel()
 	m := &store{strict: true}
-	require.NoError(t, m.Create(t.Context(), "invoices.a", 209912010000000501))
+	require.NoError(t, m.Create(t.Context(), "shop/invoices.a", 209912010000000501))
 	_, err := open(t, m, &clock{time.Now()}, series.Config{Period: series.Month}).Next(t.Context(), "a")
 	require.ErrorIs(t, err, segment.ErrClock)
 	require.ErrorContains(t, err, "a period that has not begun, after 209912010000000000: correct its row")
@@ -294,7 +297,7 @@ func TestStoreFails(t *testing.T) {
 	some := make([]series.Number, 2)
 	err := s.Fill(t.Context(), "a", some)
 	require.ErrorIs(t, err, m.fails)
-	require.ErrorContains(t, err, `series "invoices"`)
+	require.ErrorContains(t, err, `series "shop/invoices"`)
 	require.Equal(t, make([]series.Number, 2), some)
 	st := s.Status()
 	require.Zero(t, st.Issued)
@@ -312,7 +315,7 @@ func TestStoreFails(t *testing.T) {
 func TestOneScopeSaysNothingAboutTheStore(t *testing.T) {
 	t.Parallel()
 	m := &store{strict: true}
-	require.NoError(t, m.Create(t.Context(), "invoices.early", 209912010000000501))
+	require.NoError(t, m.Create(t.Context(), "shop/invoices.early", 209912010000000501))
 	s := open(t, m, &clock{time.Now()}, series.Config{Period: series.Month})
 	next(t, s, "b", 1)
 	require.NoError(t, s.Healthy(t.Context()))
@@ -334,7 +337,7 @@ func (*hanging) Reserve(ctx context.Context, _ numberstore.Request) (numberstore
 func TestStoreHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := series.Open(t.Context(), new(hanging), series.Config{Name: "invoices"})
+		s, err := series.Open(t.Context(), new(hanging), series.Config{Namespace: "shop", Name: "invoices"})
 		require.NoError(t, err)
 		ask := func(within time.Duration) {
 			ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -354,15 +357,15 @@ func TestStoreHangs(t *testing.T) {
 
 func TestWrongUse(t *testing.T) {
 	t.Parallel()
-	_, err := series.New(nil, series.Config{Name: "a"})
+	_, err := series.New(nil, series.Config{Namespace: "shop", Name: "a"})
 	require.ErrorContains(t, err, "nil")
-	_, err = series.New((*numberstore.Memory)(nil), series.Config{Name: "a"})
+	_, err = series.New((*numberstore.Memory)(nil), series.Config{Namespace: "shop", Name: "a"})
 	require.ErrorContains(t, err, "nil")
-	_, err = series.New(struct{ segment.Store }{segment.NewMemory()}, series.Config{Name: "a"})
+	_, err = series.New(struct{ segment.Store }{segment.NewMemory()}, series.Config{Namespace: "shop", Name: "a"})
 	require.ErrorContains(t, err, "does not say what it has given")
-	_, err = series.New(segment.NewMemory(), series.Config{Name: "a", Gapless: true})
+	_, err = series.New(segment.NewMemory(), series.Config{Namespace: "shop", Name: "a", Gapless: true})
 	require.ErrorContains(t, err, "transactions")
-	s, err := series.New(segment.NewMemory(), series.Config{Name: "a"})
+	s, err := series.New(segment.NewMemory(), series.Config{Namespace: "shop", Name: "a"})
 	require.NoError(t, err)
 	_, err = s.Next(t.Context(), "")
 	require.ErrorIs(t, err, segment.ErrNotStarted)
@@ -406,11 +409,11 @@ func TestResetForgetsAnswersUnderWay(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	s, err := series.New(segment.NewMemory(), series.Config{Name: "invoices"})
+	s, err := series.New(segment.NewMemory(), series.Config{Namespace: "shop", Name: "invoices"})
 	require.NoError(t, err)
 	st := s.Status()
 	require.Equal(t, segment.StateNotStarted, st.State)
 	require.Equal(t, segment.OrderStrict, st.Order)
-	require.Equal(t, "invoices", st.Name)
+	require.Equal(t, "shop/invoices", st.Name)
 	require.Equal(t, "memory", st.Store)
 }

@@ -85,7 +85,7 @@ func (s *Series) Status() segment.Status {
 	now := s.stats
 	s.mu.Unlock()
 	st := segment.Status{
-		State: segment.StateReady, Name: s.cfg.Name, Order: segment.OrderStrict, Store: s.storeName, Max: math.MaxInt64, Step: 1,
+		State: segment.StateReady, Name: s.name, Order: segment.OrderStrict, Store: s.storeName, Max: math.MaxInt64, Step: 1,
 		Issued: s.issued.Load(), Reserved: now.reserved, Reservations: now.reservations, Failures: now.failures, FailingSince: now.since, Err: now.err,
 	}
 	if s.cfg.Gapless {

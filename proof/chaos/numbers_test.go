@@ -144,7 +144,7 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		if err != nil {
 			return nil, end, err
 		}
-		s, err := series.Open(ctx, store, series.Config{Name: "invoices", Period: series.Year, Gapless: true})
+		s, err := series.Open(ctx, store, series.Config{Namespace: "shop", Name: "invoices", Period: series.Year, Gapless: true})
 		return inTransactions{s, pool}, end, err
 	}
 	sql, err := dbseq.OpenSegments(o.Behind.driver(), o.Behind.DSN)
@@ -159,7 +159,7 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		}
 		return pastIDs{ids.Backfill(time.Now()), rand.New(rand.NewPCG(o.Seed, 1))}, end, err
 	}
-	cfg := segment.Config{Name: string(o.Stream[:8]), Order: segment.OrderProcess, Step: 200, Cover: time.Second}
+	cfg := segment.Config{Namespace: "shop", Name: string(o.Stream[:8]), Order: segment.OrderProcess, Step: 200, Cover: time.Second}
 	var store segment.Store = sql
 	if o.Stream.strict() {
 		cfg.Name, cfg.Order = "strict", segment.OrderStrict
@@ -394,7 +394,7 @@ func counted(newArena func(*testing.T) *arena) func(*testing.T) *arena {
 // newNumbers is a Redis with a replica, and a PostgreSQL that loses nothing.
 func newNumbers(t *testing.T) *arena {
 	a := counted(newSingle)(t)
-	a.share, a.streams, a.keys = 20, streams, append(a.keys, "snowlease:{dispensed}:dispenser")
+	a.share, a.streams, a.keys = 20, streams, append(a.keys, "snowlease:{shop}:dispenser:dispensed")
 	server := testserver.NewPostgres(t)
 	at := server.Addr()
 	more := newNetwork(t, at)

@@ -14,6 +14,7 @@ const (
 
 // onSegment is how a process issues what it has reserved.
 var onSegment = list{title: "segment", pkg: "numbers/segment", mutants: []mutant{
+	{"namespaces share names", "numbers/segment/config.go", `numberstore.Key(c.Namespace, c.Name)`, `numberstore.Key("", c.Name)`, "TestNumbersStartWhereTheyShouldAndRiseByOne"},
 	{"one number more than a segment has", issuerGo, `k <= c.n
 `, `k <= c.n+1
 `, "TestNumbersStartWhereTheyShouldAndRiseByOne"},
@@ -65,6 +66,7 @@ const seriesGo = "numbers/series/series.go"
 
 // onSeries is how a process numbers by period and scope.
 var onSeries = list{title: "series", pkg: "numbers/series", mutants: []mutant{
+	{"namespaces share names", seriesGo, `numberstore.Key(cfg.Namespace, cfg.Name)`, `numberstore.Key("", cfg.Name)`, "TestScopes"},
 	{"who is behind gets no number", seriesGo, `if !again || !errors.Is(err, segment.ErrEnd) {`, `if !again || true {`, "TestTwoProcessesAroundMidnight"},
 	{"numbers of one period in another", seriesGo, `|| !s.cfg.Period.begin(later).Equal(later):`, `:`, "TestOtherPeriod"},
 	{"whatever the clock of the store says", seriesGo, `if s.cfg.Period != None {`, `if false {`, "TestClocksThatDiffer"},

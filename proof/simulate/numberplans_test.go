@@ -90,7 +90,7 @@ func drawNumberPlan(d draws, source Source) Plan {
 			Prefetch:  1, MaxAge: time.Duration(d.one("age", 200, 20, 1000)) * time.Millisecond,
 		},
 		Segments: segment.Config{
-			Name: namespace, Order: segment.OrderProcess, Step: int64(d.one("step", 5, 1, 20)), MinStep: 1, MaxStep: 40, Cover: 500 * time.Millisecond,
+			Namespace: namespace, Name: namespace, Order: segment.OrderProcess, Step: int64(d.one("step", 5, 1, 20)), MinStep: 1, MaxStep: 40, Cover: 500 * time.Millisecond,
 		},
 	}
 	if n.Strict {

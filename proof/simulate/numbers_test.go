@@ -58,10 +58,10 @@ func (s Numbers) open(w *world) (_ subject, err error) {
 		if err != nil {
 			return nil, err
 		}
-		return n, store.Create(context.Background(), "other", 1) // creates the table
+		return n, store.Create(context.Background(), namespace+"/other", 1) // creates the table
 	}
 	if n.Source == RedisSegments {
-		return n, n.administer(func(r *redissegments.Store) error { return r.Create(context.Background(), namespace, 1) })
+		return n, n.administer(func(r *redissegments.Store) error { return r.Create(context.Background(), namespace+"/"+namespace, 1) })
 	}
 	return n, nil
 }
@@ -127,9 +127,9 @@ func (n *numbers) resume() {
 	n.w.event(faultLane, Event{What: "resumed above", First: given, Last: given, N: 1})
 	n.w.fail(n.administer(func(r *redissegments.Store) error {
 		ctx := context.Background()
-		err := r.Resume(ctx, namespace, given)
+		err := r.Resume(ctx, namespace+"/"+namespace, given)
 		if errors.Is(err, segment.ErrUnknown) {
-			return r.Create(ctx, namespace, given+1)
+			return r.Create(ctx, namespace+"/"+namespace, given+1)
 		}
 		return err
 	}))

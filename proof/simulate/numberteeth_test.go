@@ -136,7 +136,7 @@ func countingAlways(db *SQLite, _ int) segment.Store { return always{whole(db)} 
 type always struct{ segment.Store }
 
 func (s always) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
-	if strings.HasPrefix(r.Name, "since.") {
+	if strings.HasPrefix(r.Name, "/since.") {
 		long := r.Start / 50 * 49 // months ago, and after the epoch of the layout
 		return numberstore.Range{First: long, Last: long}, nil
 	}

@@ -156,7 +156,7 @@ func (r *Redis) Lose(what Kind, worker int64) error {
 	case Wipe:
 		return r.direct.FlushDB(ctx).Err()
 	case DropMeta:
-		return r.direct.Del(ctx, key("meta"), key("sequence"), key("segment"), key("dispenser")).Err()
+		return r.direct.Del(ctx, key("meta"), key("sequence"), key("segment:"+namespace), key("dispenser:"+namespace)).Err()
 	case DropOwners:
 		return r.direct.Del(ctx, key("owner")).Err()
 	case DropLease:

@@ -17,7 +17,7 @@ type daily struct {
 }
 
 func (b *issuer) daily() (daily, error) {
-	cfg := series.Config{Name: namespace, Period: series.Day}
+	cfg := series.Config{Namespace: namespace, Name: namespace, Period: series.Day}
 	s, err := series.New(b.database(), cfg)
 	return daily{s, time.Duration(2*b.node.index+1) * time.Second}, err
 }

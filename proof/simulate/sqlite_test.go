@@ -159,7 +159,7 @@ func (s *SQLite) Snapshot() (func() error, error) {
 			}
 		}
 		if s.past {
-			err = errors.Join(err, s.exec("DELETE FROM snowlease_segment WHERE name LIKE 'since.%'"))
+			err = errors.Join(err, s.exec("DELETE FROM snowlease_segment WHERE name LIKE '/since.%'"))
 		}
 		return err
 	}, err

@@ -37,7 +37,7 @@ func TestConfigOfTheApplication(t *testing.T) {
 	app.ok("doctor", "app.yaml")
 	app.ok("segment create --name=members --start=501", "tables bills_*: created 501")
 	app.ok("retire --yes", "bills")
-	for line, want := range map[string]string{"workers --namespace=bills": "nothing is on record", "segment resume --yes --name=members --above=1": "the name is not in the store"} {
+	for line, want := range map[string]string{"workers --namespace=bills": "nothing is on record", "segment resume --namespace=bills --yes --name=members --above=1": "the name is not in the store"} {
 		none.exits(exitFailed, line, want) // without the prefix of the file
 	}
 	require.NoFileExists(t, "elsewhere.db")
@@ -74,15 +74,15 @@ func TestResumeOfABusySeries(t *testing.T) {
 	defer store.Close()
 	const period int64 = 202611010000000000
 	take := func(n int64) {
-		_, err := store.Reserve(t.Context(), numberstore.Request{Name: "bills.acme", N: n, Start: period + 1, Above: period, Max: period + 9_999_999_999, Create: true})
+		_, err := store.Reserve(t.Context(), numberstore.Request{Name: "shop/bills.acme", N: n, Start: period + 1, Above: period, Max: period + 9_999_999_999, Create: true})
 		require.NoError(t, err)
 	}
 	take(40)
 	var out, errs bytes.Buffer
 	stdin := &before{strings.NewReader("yes\n"), func() { take(5) }} // while somebody thinks
-	code := run(t.Context(), []string{"segment", "resume", "--store=" + url, "--name=bills.acme", "--period=2026-11-01", "--above=42"}, stdin, &out, &errs)
+	code := run(t.Context(), []string{"segment", "resume", "--store=" + url, "--namespace=shop", "--name=bills.acme", "--period=2026-11-01", "--above=42"}, stdin, &out, &errs)
 	require.Zero(t, code, errs.String())
-	given, err := store.Given(t.Context(), "bills.acme")
+	given, err := store.Given(t.Context(), "shop/bills.acme")
 	require.NoError(t, err)
 	require.EqualValues(t, period+45, given)
 }

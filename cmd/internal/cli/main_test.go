@@ -286,7 +286,7 @@ func TestUsage(t *testing.T) {
 		"release --namespace=a":                                             `required flag(s) "token", "worker" not set`,
 		"doctor --replicas=-1":                                              "is negative",
 		"segment create invoices":                                           "snowlease segment create takes no arguments: use flags",
-		"segment create":                                                    `--name: the name ""`,
+		"segment create":                                                    `--name "" is not the name of a sequence`,
 		"segment create --name=a --start=0":                                 "--start 0 is below 1",
 		"segment create --name=a.b --period=November":                       `--period "November" is neither a day such as 2026-11-01 nor none`,
 		"segment create --name=a.b --start=10000000000 --period=2026-11-01": "--start 10000000000 is not a number of a period",
@@ -295,7 +295,7 @@ func TestUsage(t *testing.T) {
 		"segment create --name=a --period=2026-11-01":                       "or a. without a scope",
 		"segment resume --name=a --period=2026-11-01 --above=1":             "or a. without a scope",
 		"segment resume --name=a":                                           `required flag(s) "above" not set`,
-		"segment resume --name=a --above=9223372036854775807":               "--above 9223372036854775807 leaves no number",
+		"segment resume --namespace=a --name=a --above=9223372036854775807": "--above 9223372036854775807 leaves no number",
 		"segment list --series=":                                            `--series "" is not the name of a series`,
 		"segment list --series='a b'":                                       `--series "a b" is not the name of a series`,
 	} {

@@ -58,30 +58,35 @@ func segmentListCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [--series NAME] [flags]",
 		Short: "List the sequences of a database, or the scopes of a series",
-		Long: `List shows the greatest number that each sequence has given. With --series, it shows the
-scopes of a series, such as invoices.acme, and the first day of the period that each counts in.`,
+		Long: `List shows the greatest number that each sequence of the namespace, or of all, has given. With
+--series, it shows the scopes of a series, such as shop/invoices.acme, and the first day of the
+period that each counts in.`,
 		Example: `  snowlease segment list
-  snowlease segment list --series invoices`,
+  snowlease segment list --namespace shop --series invoices`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			prefix := ""
-			if cmd.Flags().Changed("series") {
-				prefix = series + "."
-				if err := numberstore.CheckName(prefix); err != nil || series == "" {
-					return fmt.Errorf("--series %s is not the name of a series, such as invoices", printable.Quote(series))
-				}
+			ofSeries := cmd.Flags().Changed("series")
+			if ofSeries && (series == "" || numberstore.CheckName(numberstore.Key("", series)) != nil) {
+				return fmt.Errorf("--series %s is not the name of a series, such as invoices", printable.Quote(series))
 			}
-			if err := store.complete(cmd, true); err != nil {
+			if err := store.complete(cmd, !ofSeries); err != nil {
 				return err
 			}
-			return withSegments(cmd, &store, prefix != "", func(ctx context.Context, s target.Segments) error {
+			prefix := ""
+			if store.namespace != "" {
+				prefix = numberstore.Key(store.namespace, "")
+			}
+			if ofSeries {
+				prefix += series + "."
+			}
+			return withSegments(cmd, &store, ofSeries, func(ctx context.Context, s target.Segments) error {
 				list, ok := s.(lister)
 				if !ok {
 					return fmt.Errorf("%s has no list of its sequences: a SQL database has one", s)
 				}
 				none, out := true, cmd.OutOrStdout()
 				err := list.Names(ctx, prefix, func(name string, given int64) error {
-					line := lineOf(name, given, prefix != "")
+					line := lineOf(name, given, ofSeries)
 					if asJSON {
 						return printJSON(out, line)
 					}
@@ -99,7 +104,6 @@ scopes of a series, such as invoices.acme, and the first day of the period that 
 			})
 		},
 	}
-	store.numbers = true
 	store.register(cmd, p)
 	cmd.Flags().StringVar(&series, "series", "", "only the scopes of this series")
 	jsonFlag(cmd, &asJSON)
@@ -145,8 +149,8 @@ func segmentCreateCommand(p program) *cobra.Command {
 nothing and exits with 3. After a loss of data, stop all processes that use the sequence,
 and start above all numbers in use and all numbers that were reserved ahead.
 ` + ofSeries,
-		Example: `  snowlease segment create --name orders --start 1000
-  snowlease segment create --name invoices.acme --period 2026-11-01 --start 501`,
+		Example: `  snowlease segment create --namespace shop --name orders --start 1000
+  snowlease segment create --namespace shop --name invoices.acme --period 2026-11-01 --start 501`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			start, err := name.complete(cmd, &store, start, "start")
@@ -154,7 +158,7 @@ and start above all numbers in use and all numbers that were reserved ahead.
 				return err
 			}
 			return withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) error {
-				err := s.Create(ctx, name.name, start)
+				err := s.Create(ctx, name.key, start)
 				if errors.Is(err, segment.ErrExists) {
 					return failure{exitNo, fmt.Errorf("%w at %s; nothing changed", err, s)}
 				}
@@ -188,8 +192,8 @@ that is already higher stays there. No command lowers it again. Use it:
 
 First stop the processes that have reserved numbers ahead, or leave room for their numbers.
 ` + ofSeries,
-		Example: `  snowlease segment resume --name orders --above 48210
-  snowlease segment resume --name invoices.acme --period 2026-11-01 --above 42`,
+		Example: `  snowlease segment resume --namespace shop --name orders --above 48210
+  snowlease segment resume --namespace shop --name invoices.acme --period 2026-11-01 --above 42`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			above, err := name.complete(cmd, &store, above, "above")
@@ -201,29 +205,29 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 			}
 			var given int64
 			if err := withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) (err error) {
-				given, err = s.Given(ctx, name.name)
+				given, err = s.Given(ctx, name.key)
 				return err
 			}); err != nil {
 				return err
 			}
 			if err := store.confirm(cmd, yes, "The greatest number of %q on record is %s. Continue above %s? Numbers up to there are never given again. Stop the processes that use it first, or leave room: twice max_step for each.",
-				name.name, name.line(given), name.line(max(given, above))); err != nil {
+				name.key, name.line(given), name.line(max(given, above))); err != nil {
 				return err
 			}
 			return withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) error {
 				if r, ok := s.(interface {
 					Resume(ctx context.Context, name string, above int64) error
 				}); ok {
-					if err := r.Resume(ctx, name.name, above); err != nil {
+					if err := r.Resume(ctx, name.key, above); err != nil {
 						return err
 					}
 				} else if given < above { // reserve the number above and discard it
-					_, err := s.Reserve(ctx, numberstore.Request{Name: name.name, N: 1, Above: above - 1, Start: 1, Max: above})
+					_, err := s.Reserve(ctx, numberstore.Request{Name: name.key, N: 1, Above: above - 1, Start: 1, Max: above})
 					if err != nil && !errors.Is(err, segment.ErrEnd) { // it went on since
 						return err
 					}
 				}
-				given, err := s.Given(ctx, name.name)
+				given, err := s.Given(ctx, name.key)
 				if err != nil {
 					return err
 				}
@@ -247,20 +251,19 @@ A series has a name for each of its scopes, such as invoices.acme, and invoices.
 Its numbers begin anew in each period, so --period says which one the number is of. With a dot in
 the name, --period is required.`
 
-// numberFlags name a sequence, and the period of a number.
-type numberFlags struct{ name, period string }
+// numberFlags name a sequence, and the period of a number. complete sets the key in the store.
+type numberFlags struct{ name, period, key string }
 
 func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, n *numberFlags) {
-	store.numbers = true
 	store.register(cmd, p)
 	cmd.Flags().StringVar(&n.name, "name", "", "the name of the sequence (required)")
 	cmd.Flags().StringVar(&n.period, "period", "", "of a series: the first day of the period of the number, such as 2026-11-01, or none if it has no periods")
 }
 
 // complete checks the flags, and returns the number as the store has it.
-func (n numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int64, flag string) (int64, error) {
-	if err := numberstore.CheckName(n.name); err != nil {
-		return 0, fmt.Errorf("--name: %w", err)
+func (n *numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int64, flag string) (int64, error) {
+	if n.name == "" || numberstore.CheckName(numberstore.Key("", n.name)) != nil {
+		return 0, fmt.Errorf("--name %s is not the name of a sequence, such as orders", printable.Quote(n.name))
 	}
 	if number < 1 {
 		return 0, fmt.Errorf("--%s %d is below 1", flag, number)
@@ -281,19 +284,21 @@ func (n numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int6
 		year, month, date := day.Date()
 		number += int64(year*10_000+int(month)*100+date) * seriesPeriod
 	}
-	return number, store.complete(cmd, true)
+	err := store.complete(cmd, false)
+	n.key = numberstore.Key(store.namespace, n.name)
+	return number, err
 }
 
 // series reports whether the number is of a series with periods.
 func (n numberFlags) series() bool { return n.period != "" && n.period != "none" }
 
-func (n numberFlags) line(number int64) segmentLine { return lineOf(n.name, number, n.series()) }
+func (n numberFlags) line(number int64) segmentLine { return lineOf(n.key, number, n.series()) }
 
 func segmentDone(cmd *cobra.Command, f *storeFlags, s target.Segments, name numberFlags, what string, n int64) error {
 	where := s.String()
 	if _, isSQL := s.(lister); isSQL && f.tables() != "" {
 		where += ", tables " + f.tables() + "*"
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%q at %s: %s %s\n", name.name, where, what, name.line(n))
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%q at %s: %s %s\n", name.key, where, what, name.line(n))
 	return err
 }

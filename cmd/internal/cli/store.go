@@ -27,7 +27,6 @@ type storeFlags struct {
 	timeout                  time.Duration
 	creates                  bool          // the command may create a SQLite file
 	waits                    int           // wait_replicas, for the doctor to check
-	numbers                  bool          // the command manages numbers, so it needs no namespace
 	at                       target.Target // set by complete
 	from                     string        // where at comes from, for errors and questions
 	name                     string        // of the store, without secrets; set by with
@@ -38,9 +37,7 @@ func (f *storeFlags) register(cmd *cobra.Command, p program) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.store, "store", "", "where the store is (default: $"+envStore+p.Else+")")
 	f.app.register(cmd)
-	if !f.numbers {
-		flags.StringVar(&f.namespace, "namespace", "", "the namespace")
-	}
+	flags.StringVar(&f.namespace, "namespace", "", "the namespace")
 	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, if the application sets one")
 	f.quarantine = lease.QuarantineOnChange
 	if f.program.Numbers {

@@ -72,34 +72,35 @@ func TestSegments(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(sc scene) {
 		s, isSQL := sc.numbers, !strings.HasPrefix(sc.store.store, "redis:")
-		create, resume := "segment create --name=bills ", "segment resume --name=bills "
+		create, resume := "segment create --namespace=shop --name=bills ", "segment resume --namespace=shop --name=bills "
 		s.ok(create+"--start=10", "created 10\n")
 		s.exits(exitNo, create)
-		s.exits(exitNo, resume+"--above=5000", `The greatest number of "bills" on record is 9. Continue above 5000?`, "Stop the processes that use it first, or leave room: twice max_step for each.")
+		s.exits(exitNo, resume+"--above=5000", `The greatest number of "shop/bills" on record is 9. Continue above 5000?`, "Stop the processes that use it first, or leave room: twice max_step for each.")
 		s.ok("yes | "+resume+"--above=5000", "on record is 9.", "goes on above 5000\n")
 		s.ok("yes | "+resume+"--above=10", "on record is 5000. Continue above 5000?", "goes on above 5000\n")
 		s.ok(resume+"--above=10 --yes", "goes on above 5000\n")
-		s.exits(exitFailed, "segment resume --yes --above=5000 --period=none --name=bills.none", "the name is not in the store")
+		s.exits(exitFailed, "segment resume --namespace=shop --yes --above=5000 --period=none --name=bills.none", "the name is not in the store")
 
-		create, resume = "segment create --name=bills.acme --period=2026-11-01 ", "segment resume --yes --name=bills.acme --period=2026-11-01 "
+		create, resume = "segment create --namespace=shop --name=bills.acme --period=2026-11-01 ", "segment resume --namespace=shop --yes --name=bills.acme --period=2026-11-01 "
 		if !isSQL {
 			s.exits(exitFailed, create+"--start=43", "is none: name the database with --store")
-			s.exits(exitFailed, "segment resume --yes --above=42 --period=none --name=bills.acme", "the name is not in the store")
+			s.exits(exitFailed, "segment resume --namespace=shop --yes --above=42 --period=none --name=bills.acme", "the name is not in the store")
 			s.exits(exitFailed, "segment list", "has no list of its sequences: a SQL database has one")
 			return
 		}
 		list := func(number int, period, name string) string {
 			return fmt.Sprintf("%19s  %-10s  %s\n%19d  %-10s  %s\n", "NUMBER", "PERIOD", "NAME", number, period, name)
 		}
-		require.Equal(t, list(5000, "", "bills"), s.ok("segment list"))
-		s.ok("segment list --series=bills", "no sequences at ")
+		require.Equal(t, list(5000, "", "shop/bills"), s.ok("segment list"))
+		s.ok("segment list --namespace=shop-staging", "no sequences at ")
+		s.ok("segment list --namespace=shop --series=bills", "no sequences at ")
 		s.ok(create+"--start=31", "created 31 in the period from 2026-11-01 on")
 		s.exits(exitUsage, resume+"--above=202611010000000041")
 		s.ok(resume+"--above=42", "goes on above 42 in the period from 2026-11-01 on")
-		s.ok("segment resume --yes --name=bills.acme --period=none --above=202611010000000041", "goes on above 202611010000000042\n")
-		require.Equal(t, list(42, "2026-11-01", "bills.acme"), s.ok("segment list --series=bills"))
-		require.JSONEq(t, `{"name":"bills.acme","given":202611010000000042,"period":"2026-11-01","number":42}`, s.ok("segment list --series=bills --json"))
-		s.ok("segment create --name=bills. --period=none --start=501", "created 501")
+		s.ok("segment resume --namespace=shop --yes --name=bills.acme --period=none --above=202611010000000041", "goes on above 202611010000000042\n")
+		require.Equal(t, list(42, "2026-11-01", "shop/bills.acme"), s.ok("segment list --namespace=shop --series=bills"))
+		require.JSONEq(t, `{"name":"shop/bills.acme","given":202611010000000042,"period":"2026-11-01","number":42}`, s.ok("segment list --namespace=shop --series=bills --json"))
+		s.ok("segment create --namespace=shop --name=bills. --period=none --start=501", "created 501")
 	})
 }
 

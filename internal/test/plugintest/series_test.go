@@ -34,7 +34,7 @@ func newBills(t *testing.T, dsn string) *series.Series {
 	store, err := dbseq.OpenSegments("sqlite", dsn)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = store.Close() })
-	bills, err := series.Open(t.Context(), store, series.Config{Name: "bills", Gapless: true})
+	bills, err := series.Open(t.Context(), store, series.Config{Namespace: "shop", Name: "bills", Gapless: true})
 	require.NoError(t, err)
 	return bills
 }

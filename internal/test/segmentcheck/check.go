@@ -95,11 +95,11 @@ func within(r numberstore.Request, got numberstore.Range) error {
 
 // Beside returns the first violation of what Request.Beside asks for.
 func Beside(ctx context.Context, store segment.Store) error {
-	other := numberstore.Request{Name: "other", N: 5, Start: 46, Max: math.MaxInt64, Create: true}
+	other := numberstore.Request{Name: "shop/other", N: 5, Start: 46, Max: math.MaxInt64, Create: true}
 	if _, err := numberstore.Reserve(ctx, store, other); err != nil {
 		return err
 	}
-	r := numberstore.Request{Name: "beside", N: 2, Start: 1, Max: 4, Create: true, Beside: other.Name}
+	r := numberstore.Request{Name: "shop/beside", N: 2, Start: 1, Max: 4, Create: true, Beside: other.Name}
 	for _, want := range []numberstore.Range{{First: 1, Last: 2}, {First: 3, Last: 4}} {
 		for _, r.Given = range []numberstore.Range{{First: 40, Last: 49}, {First: 51, Last: 60}} {
 			if err := (check{store: store}).wants(ctx, r, segment.ErrUnknown); err != nil {
@@ -114,7 +114,7 @@ func Beside(ctx context.Context, store segment.Store) error {
 	if err := (check{store: store}).wants(ctx, r, segment.ErrEnd); err != nil {
 		return err
 	}
-	r.Beside, r.Max = "nobody", 100
+	r.Beside, r.Max = "shop/nobody", 100
 	return (check{store: store}).wants(ctx, r, segment.ErrUnknown)
 }
 
@@ -122,7 +122,7 @@ func Beside(ctx context.Context, store segment.Store) error {
 func Clock(ctx context.Context, store segment.Store) error {
 	now := time.Now().UnixMilli() // also the store's, but for some seconds
 	const minute = 60_000
-	r := numberstore.Request{Name: "clocked", N: 1, Start: 1, Max: 100, Create: true}
+	r := numberstore.Request{Name: "shop/clocked", N: 1, Start: 1, Max: 100, Create: true}
 	for range 2 { // the first request creates the name
 		for _, bounds := range [][2]int64{{now + 10*minute, now + 20*minute}, {1, now - 10*minute}, {now - 20*minute, now - 10*minute}} {
 			r.NotBefore, r.NotAfter = bounds[0], bounds[1]
@@ -239,7 +239,7 @@ func (c check) bad(ctx context.Context) error {
 	good := numberstore.Request{Name: c.prefix + "bad", N: 1, Start: 1, Max: 10, Create: true}
 	for _, change := range []func(*numberstore.Request){
 		func(r *numberstore.Request) { r.Name = "" },
-		func(r *numberstore.Request) { r.Name = "a b" },
+		func(r *numberstore.Request) { r.Name = "shop/a b" },
 		func(r *numberstore.Request) { r.N = 0 },
 		func(r *numberstore.Request) { r.N = numberstore.MaxReservation + 1 },
 		func(r *numberstore.Request) { r.Start = 0 },
