@@ -13,10 +13,13 @@ import (
 // Model is a base for models that replaces gorm.Model. It has the same columns and soft
 // delete, but the plugin fills the id instead of AUTO_INCREMENT, also with ScopeTagged.
 //
-// Its JSON differs from that of gorm.Model, in requests as in responses: the names are id,
-// created_at, updated_at and deleted_at, and the id is a string, since JavaScript rounds
-// integers above 2^53. For the same reason make foreign keys snowflake.IDs. To keep the
-// JSON of a model, keep its fields and tag its key as below, without json:"id,string".
+// Its JSON differs from that of gorm.Model: the names are id, created_at, updated_at and
+// deleted_at, and the id is a string, since JavaScript rounds integers above 2^53. For the
+// same reason make foreign keys snowflake.IDs. To keep the JSON of a model, keep its fields
+// and tag its key as below, without json:"id,string".
+//
+// Do not bind a request to a Model: an id that the client sends is stored as it is, and
+// Save overwrites the row that has it. Bind a struct with the fields that a client may set.
 //
 //	type Order struct {
 //		gormplugin.Model
