@@ -323,12 +323,12 @@ func fault(f *schema.Field, format string, args ...any) error {
 	return fmt.Errorf("%w: %s of %s: %s", ErrKey, f.Name, f.Schema, fmt.Sprintf(format, args...))
 }
 
-// warn logs once per model that the database numbers its column too.
+// warn logs once per model that the database may number its column too.
 func (k *key) warn(db *gorm.DB) {
 	if k.field.AutoIncrement && k.warned.CompareAndSwap(false, true) {
 		db.Logger.Warn(db.Statement.Context,
-			"gormplugin: %s of %s is AUTO_INCREMENT and also filled with ids; rows inserted without GORM get numbers that collide with later ids. "+
-				"Tag it `gorm:\"primaryKey;autoIncrement:false\"`, as in gormplugin.Model, and change a table that exists by hand; "+
+			"gormplugin: %s of %s is filled with ids, and AUTO_INCREMENT to GORM; if its column is, rows inserted without GORM get numbers that collide with later ids. "+
+				"Tag it `gorm:\"primaryKey;autoIncrement:false\"`, as in gormplugin.Model, by gen.FieldGORMTag in code of gorm.io/gen, and change the table by hand; "+
 				"or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude", k.field.Name, k.field.Schema)
 	}
 }
