@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -27,7 +28,7 @@ type chatty struct{}
 
 func (chatty) Open(dsn string) (driver.Conn, error) {
 	_, err := url.Parse(dsn)
-	return nil, fmt.Errorf("%w; missing %q in %v", err, dsn, strings.Fields(dsn))
+	return nil, fmt.Errorf("%w; missing %q in %v: %w", err, dsn, strings.Fields(dsn), errors.New("\x1b[2J\n"+strings.Repeat("FATAL ", 1<<18)))
 }
 
 var register = sync.OnceFunc(func() { sql.Register("postgres", chatty{}) })
@@ -138,6 +139,8 @@ func FuzzShowsNoSecret(f *testing.F) {
 				return fmt.Sprint(center, center.Extras().Name, center.Extras().Warnings, start, fmt.Sprintf("%+v", w.Status()), id, &log)
 			}()
 			require.NotContains(t, shown, secret, c)
+			require.NotContains(t, shown, "\x1b", c)
+			require.Less(t, len(shown), 20_000, c)
 		}
 	})
 }

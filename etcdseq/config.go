@@ -93,7 +93,7 @@ func Open(ctx context.Context, c Config) (*clientv3.Client, error) {
 	}
 	if err != nil {
 		end()
-		return nil, fmt.Errorf("etcdseq: etcd at %s: %w: check that it runs, and username and password", strings.Join(c.Endpoints, ", "), err)
+		return nil, fmt.Errorf("etcdseq: etcd at %s: %w: check that it runs, and username and password", strings.Join(c.Endpoints, ", "), dsn.Hide(err, strings.Join(c.Endpoints, " ")))
 	}
 	return client, nil
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/snowlease/snowlease/internal/printable"
 )
 
 // Trim returns s without the white space at its end, such as the line break of a secret file.
@@ -58,16 +60,13 @@ func Place(host, name string) string {
 }
 
 // Hide returns err with stars in its text for each part of the texts that could be secret,
-// and for the logins of all URLs. The words of public are shown. The error wraps err.
+// and for the logins of all URLs. The words of public are shown. What servers say is printable and
+// short. The error wraps err.
 func Hide(err error, public string, texts ...string) error {
 	if err == nil {
 		return nil
 	}
-	before := err.Error()
-	if after := hide(before, public, texts); after != before {
-		return hidden{err, after}
-	}
-	return err
+	return hidden{err, printable.Error(err, func(text string) string { return hide(text, public, texts) })}
 }
 
 type hidden struct {

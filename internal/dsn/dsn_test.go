@@ -65,6 +65,8 @@ func TestFile(t *testing.T) {
 func TestHide(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, dsn.Hide(nil, "", "a"))
+	server := fmt.Errorf("failed:\n\t%w\n\t%w", io.EOF, errors.New("\x1b[2J geheim "+strings.Repeat("x", 2<<20)))
+	require.EqualError(t, dsn.Hide(fmt.Errorf("%w: check the server", server), "", "u:geheim@h"), "failed: EOF; ?[2J *** "+strings.Repeat("x", 500-9)+"... (2097161 bytes): check the server")
 	for _, c := range []struct{ err, public, text, want string }{
 		{`parse "postgres://app:geheim/x@h": invalid port ":geheim" after host`, "", "postgres://app:geheim/x@h", `parse "postgres://***@h": invalid port ":***" after host`},
 		{"dial tcp 127.0.0.1:3306: connection refused", "mysql 127.0.0.1:3306/app", "u:geheim@tcp(127.0.0.1:3306)/app", "dial tcp 127.0.0.1:3306: connection refused"},

@@ -1,5 +1,11 @@
 package fault
 
+import (
+	"strings"
+
+	"github.com/snowlease/snowlease/internal/printable"
+)
+
 type told struct {
 	error
 	text string
@@ -8,11 +14,11 @@ type told struct {
 func (t *told) Error() string { return t.text }
 func (t *told) Unwrap() error { return t.error }
 
-// Told returns err with its text computed once, or nil. A status is read often, and the text
-// may take long.
+// Told returns err with its text computed once and printable, or nil. A status is read often, and
+// the text may take long.
 func Told(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &told{err, err.Error()}
+	return &told{err, printable.Error(err, strings.Clone)}
 }

@@ -67,7 +67,8 @@ func (k *Keeper) failed(ctx context.Context, what string, err error) {
 		if first {
 			level = slog.LevelWarn
 		}
-		k.cfg.Logger.Log(ctx, level, what, append(k.prospect(ctx), "failing_since", k.Status().FailingSince, "err", err)...)
+		st := k.Status()
+		k.cfg.Logger.Log(ctx, level, what, append(k.prospect(ctx), "failing_since", st.FailingSince, "err", st.Err)...)
 		return
 	}
 	if first {

@@ -24,16 +24,45 @@ func Text(s string) string {
 		}
 		shown = s[:end]
 	}
-	shown = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, shown)
+	shown = plain(shown)
 	if len(s) > Max {
 		shown += fmt.Sprintf("... (%d bytes)", len(s))
 	}
 	return shown
+}
+
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// Error returns the text of err in one line, after edit. Each error that err is made of, such as a
+// server's, appears as Text shows it.
+func Error(err error, edit func(string) string) string {
+	text := edit(err.Error())
+	var shorten func(error)
+	shorten = func(err error) {
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			if inner := e.Unwrap(); inner != nil {
+				shorten(inner)
+				return
+			}
+		case interface{ Unwrap() []error }:
+			for _, inner := range e.Unwrap() {
+				shorten(inner)
+			}
+			return
+		}
+		long := edit(err.Error())
+		text = strings.ReplaceAll(text, long, Text(long))
+	}
+	shorten(err)
+	return plain(strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ").Replace(text))
 }
 
 var address = regexp.MustCompile(`://|:.*@|(?i)(passw|pass=|key=)`)

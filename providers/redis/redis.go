@@ -133,5 +133,5 @@ func ping(ctx context.Context, c Config, client redis.UniversalClient) error {
 	if c.Master != "" {
 		what = fmt.Sprintf("that the Sentinels run, are reachable at these addresses and watch %q, and the usernames, passwords, db and tls", c.Master)
 	}
-	return fmt.Errorf("providers: %s at %s: cannot connect: %w: check %s in redis", c.kind(), strings.Join(c.Addrs, ", "), err, what)
+	return fmt.Errorf("providers: %s at %s: cannot connect: %w: check %s", c.kind(), strings.Join(c.Addrs, ", "), dsn.Hide(err, strings.Join(c.Addrs, " ")), what)
 }

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,6 +58,11 @@ func TestOpen(t *testing.T) {
 	require.ErrorContains(t, err, "WRONGPASS")
 	require.ErrorContains(t, err, "check that it runs and is reachable at this address, and username, password")
 	require.NotContains(t, err.Error(), "wrong-word")
+
+	srv.SetError("ERR \x1b[2J" + strings.Repeat("x", 1<<20))
+	_, err = Open(t.Context(), Config{Addrs: []string{srv.Addr()}})
+	require.ErrorContains(t, err, "ERR ?[2Jxxx")
+	require.Less(t, len(err.Error()), 1000)
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
