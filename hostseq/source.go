@@ -27,7 +27,7 @@ func choose(cfg Config, layout snowflake.Layout, h host) (choice, error) {
 		ch.promise = fmt.Sprintf("worker id %d is set by hand: unique if no other process of the namespace is given it", ch.number)
 	case Lock:
 		if h.container && cfg.Dir == "" {
-			return choice{}, fmt.Errorf("local: source %s: no other container sees %s: set dir to one that all mount, or choose source %s", Lock, dir, Explicit)
+			return choice{}, fmt.Errorf("local: source %s: no other container sees %s: set dir to one that all mount, or choose source %s", Lock, cmp.Or(dir, "the default directory"), Explicit)
 		}
 		ch.promise = "unique among the processes that share the directory, and across directories if workers gives each a range of its own"
 		ch.warnings = []string{"unique only among the processes that share directory " + dir + ": if other hosts, or other users of this one, issue ids too, give each a range of workers of its own, or use a center"}

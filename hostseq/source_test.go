@@ -28,6 +28,7 @@ func TestChoice(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	container := func(h *host) { h.container = true }
 	homeless := func(h *host) { h.dir, h.dirErr = "", errors.New("no $HOME") }
+	both := func(h *host) { container(h); homeless(h) }
 	for name, test := range map[string]struct {
 		cfg      Config
 		host     func(*host)
@@ -45,6 +46,7 @@ func TestChoice(t *testing.T) {
 		"a stateless hash": {cfg: Config{Source: Hash, Stateless: true}, host: homeless, promise: []string{"local (hash)", "not unique", "no record is kept"}, warnings: 1},
 
 		"in a container":             {host: container, fails: []string{"source lock", "set dir", "source explicit"}},
+		"in one without $HOME":       {host: both, fails: []string{"no other container sees the default directory: set dir"}},
 		"no directory":               {host: homeless, fails: []string{"source lock", "no $HOME"}},
 		"a directory that is a file": {cfg: Config{Dir: file}, fails: []string{file, "set dir"}},
 		"a directory below a file":   {cfg: Config{Dir: file + "/x"}, fails: []string{file, "set dir"}},

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/printable"
@@ -16,7 +17,7 @@ func Quarantined(reason string, floor, now int64, req lease.Request) error {
 		return nil
 	}
 	return &lease.QuarantineError{
-		Namespace: req.Namespace, Reason: printable.Text(reason),
+		Namespace: req.Namespace, Reason: cmp.Or(printable.Text(reason), "no reason is on record"),
 		Now: time.UnixMilli(now), Until: time.UnixMilli(floor - ms(req.Ahead) + 1),
 	}
 }

@@ -159,7 +159,9 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 	if !d.request.given {
 		source = "the default layout, "
 	}
-	if d.store.namespace != "" && d.request.lends() {
+	if d.store.namespace == "" {
+		d.Note("namespace", "none is given; rights were tried for "+d.name()+", which need not exist", "give --namespace, to check its records and the rights on its keys")
+	} else if d.request.lends() {
 		rec, err := o.Record(ctx, d.store.namespace)
 		switch {
 		case errors.Is(err, lease.ErrUnknown):

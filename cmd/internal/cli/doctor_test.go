@@ -96,7 +96,7 @@ func TestDoctorFindsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, open(t))
-			s.numbers.ok("doctor")
+			s.numbers.ok("doctor", "note   namespace      none is given; rights were tried for snowlease-doctor")
 			s.ok("init --yes")
 			s.ok("doctor --replicas=16")
 			for _, check := range []string{"clock", "incarnation", "rights", "namespace", "layout", "workers", "pool"} {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func lossOf(reason string) string {
 	if reason == lease.NothingOnRecord {
 		reason = "a process found nothing on record for this namespace (a first start looks the same)"
 	}
-	return "possible loss of records: " + reason
+	return "possible loss of records: " + cmp.Or(reason, "no reason is on record")
 }
 
 // ahead describes what a quarantine means for ids.

@@ -80,7 +80,7 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 	if p.Driver == "" {
 		client, err := redis.Open(ctx, p.Redis)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w in %s", err, with.From)
 		}
 		o.Closes = append(o.Closes, client.Close)
 		o.Segments = func() (target.Segments, error) { return redissegments.New(client, onRedis(with)...) }
