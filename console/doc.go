@@ -11,7 +11,7 @@
 //
 // On a connection to a loopback address it answers only requests for localhost or for an
 // address. Otherwise a web page could read it through DNS rebinding. So a proxy on the same
-// host sends one of these as Host.
+// host sends one of these as Host. Behind the published port of a container, it answers for any name.
 //
 // The same data is available as JSON:
 //
