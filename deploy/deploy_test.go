@@ -38,6 +38,44 @@ func names(prefix string, typ reflect.Type, all map[string]bool) {
 	}
 }
 
+// What is released has passed the tests, is built by the current Go and nothing that can be moved,
+// and only jobs that run no code of the repository can write.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../.github/workflows/release.yml")
+	require.NoError(t, err)
+	var workflow struct {
+		Jobs map[string]struct {
+			Needs       string
+			Permissions map[string]string
+			Env         map[string]string
+			Steps       []struct{ Uses, Run string }
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &workflow))
+	require.Len(t, workflow.Jobs, 4)
+	for name, needs := range map[string]string{"test": "", "build": "test", "publish": "build", "image": "build"} {
+		job := workflow.Jobs[name]
+		require.Equal(t, needs, job.Needs, name)
+		attested := false
+		for _, step := range job.Steps {
+			require.Regexp(t, `^([\w./-]+@[0-9a-f]{40})?$`, step.Uses)
+			attested = attested || strings.HasPrefix(step.Uses, "actions/attest-build-provenance@")
+			if job.Permissions["attestations"] == "write" {
+				require.NotRegexp(t, `make |scripts/|go (build|run)`, step.Run)
+			}
+		}
+		require.Equal(t, needs == "build", attested, name)
+		require.Equal(t, attested, job.Permissions["attestations"] == "write", name)
+	}
+	require.Equal(t, "git merge-base --is-ancestor HEAD origin/main", workflow.Jobs["test"].Steps[2].Run)
+	image, err := os.ReadFile("compose/Dockerfile")
+	require.NoError(t, err)
+	current := regexp.MustCompile(`^go(1\.\d+)`).FindStringSubmatch(workflow.Jobs["build"].Env["GOTOOLCHAIN"])[1]
+	require.Contains(t, string(image), "FROM golang:"+current+" ")
+	require.Contains(t, string(text), "golang:"+current+"-")
+}
+
 // Every variable in the examples is a setting.
 func TestVariables(t *testing.T) {
 	t.Parallel()
