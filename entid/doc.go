@@ -51,19 +51,18 @@
 //
 //   - Keys that are set. A builder whose INSERT failed keeps its id, so saving it again does
 //     not store a second row if the first one was stored after all.
-//   - Keys of several fields, of other types than those based on int64, and those that no
-//     schema declares. The database numbers the latter.
+//   - Keys of several fields, of types that hold no id, such as int32 and UUIDs, and those
+//     that no schema declares. The database numbers the latter.
 //
 // # Limits of Ent
 //
 //   - Ent runs no hooks for the rows of an edge schema that it inserts with an edge, as
-//     AddGroups does with Through. If such a schema has an id of its own, the database
-//     refuses these rows: create them through the schema's own client, or give it a key of
-//     two fields (field.ID).
+//     AddGroups does with Through. A key of two fields (field.ID) works. With an id of its
+//     own, the database refuses these rows: create them through the schema's own client.
 //   - An upsert of a row that exists leaves it its key if it updates with UpdateNewValues.
 //     The upsert's method ID returns that key, except on MySQL and MariaDB, where it is an
 //     error: use Exec.
-//   - On MySQL and MariaDB, a bulk of entities whose key is a plain field.Int64 writes wrong
+//   - On MySQL and MariaDB, a bulk of entities whose key is a plain number writes wrong
 //     keys for the edges to other tables, because Ent derives them from LAST_INSERT_ID. The
 //     types of Mixin are no numbers to Ent, so it does not.
 //

@@ -2,29 +2,34 @@ package entid
 
 import (
 	"context"
+	"fmt"
+	"reflect"
 
 	"entgo.io/ent"
 
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Fill gives the entities that builders create ids from source, unless they have one that is not 0. It makes
-// one reservation for all, and the ids rise in the order of the builders. On an error, no
-// builder is changed.
+// Fill gives the entities that builders create ids from source, unless they have one that is
+// not zero. It makes one reservation for all, and the ids rise in the order of the builders.
+// On an error, no builder is changed.
 //
 //	orders := []*ent.OrderCreate{ ... }
-//	if err := entid.Fill(ctx, worker, orders...); err != nil {
-//		return err
-//	}
-//	err := client.Order.CreateBulk(orders...).Exec(ctx)
+//	err := entid.Fill(ctx, worker, orders...)
+//	...
+//	err = client.Order.CreateBulk(orders...).Exec(ctx)
 func Fill[B interface{ Mutation() M }, M interface {
 	ent.Mutation
 	ID() (T, bool)
 	SetID(T)
-}, T ~int64](ctx context.Context, source snowflake.Source, builders ...B) error {
+}, T ~int | ~int64 | ~uint | ~uint64 | ~string](ctx context.Context, source snowflake.Source, builders ...B) error {
 	var open []M
+	var zero T
+	if _, ok := keyOf(reflect.TypeFor[T](), 0); !ok { // an int of 32 bits
+		return fmt.Errorf("entid: keys of type %T are too small for ids", zero)
+	}
 	for _, b := range builders {
-		if id, set := b.Mutation().ID(); !set || id == 0 {
+		if id, set := b.Mutation().ID(); !set || id == zero {
 			open = append(open, b.Mutation())
 		}
 	}
@@ -36,7 +41,8 @@ func Fill[B interface{ Mutation() M }, M interface {
 		return err
 	}
 	for i, m := range open {
-		m.SetID(T(ids[i]))
+		k, _ := keyOf(reflect.TypeFor[T](), ids[i])
+		m.SetID(k.Interface().(T))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strconv"
 
 	"entgo.io/ent"
 
@@ -12,8 +13,9 @@ import (
 )
 
 // Hook returns a hook that gives new entities ids from source: those whose schema declares a
-// key of a type based on int64, unless the key is set to another value than 0. Without an id, the entity is not
-// created, and the error wraps that of source.
+// key that is an integer of 64 bits or a string, which gets the id in decimal, or of a type
+// based on one, unless the key is set and not zero. Without an id, the entity is not created,
+// and the error wraps that of source.
 func Hook(source snowflake.Source) ent.Hook {
 	return func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
@@ -31,7 +33,10 @@ func Hook(source snowflake.Source) ent.Hook {
 func fill(ctx context.Context, source snowflake.Source, m ent.Mutation) error {
 	v := reflect.ValueOf(m)
 	get, set := v.MethodByName("ID"), v.MethodByName("SetID")
-	if !get.IsValid() || !set.IsValid() || set.Type().NumIn() != 1 || set.Type().In(0).Kind() != reflect.Int64 {
+	if !get.IsValid() || !set.IsValid() || set.Type().NumIn() != 1 {
+		return nil
+	}
+	if _, ok := keyOf(set.Type().In(0), 0); !ok {
 		return nil
 	}
 	if found := get.Call(nil); len(found) != 2 || found[1].Bool() && !found[0].IsZero() {
@@ -39,9 +44,26 @@ func fill(ctx context.Context, source snowflake.Source, m ent.Mutation) error {
 	}
 	ids, err := reserve(ctx, source, 1, m.Type())
 	if err == nil {
-		set.Call([]reflect.Value{reflect.ValueOf(ids[0]).Convert(set.Type().In(0))})
+		k, _ := keyOf(set.Type().In(0), ids[0])
+		set.Call([]reflect.Value{k})
 	}
 	return err
+}
+
+// keyOf returns an id as a key of type t. ok is false if no key of the type can hold one.
+func keyOf(t reflect.Type, id int64) (k reflect.Value, ok bool) {
+	k = reflect.New(t).Elem()
+	switch {
+	case t.Kind() == reflect.String:
+		k.SetString(strconv.FormatInt(id, 10))
+	case k.CanInt() && t.Bits() == 64:
+		k.SetInt(id)
+	case k.CanUint() && t.Bits() == 64:
+		k.SetUint(uint64(id))
+	default:
+		return k, false
+	}
+	return k, true
 }
 
 func reserve(ctx context.Context, source snowflake.Source, n int, entity string) ([]int64, error) {

@@ -11,16 +11,16 @@ import (
 )
 
 // A mutation like those that Ent generates: SetID(0) sets.
-type orderMutation struct {
+type mutation[T any] struct {
 	ent.Mutation
-	id  int64
+	id  T
 	set bool
 }
 
-func (m *orderMutation) Op() ent.Op        { return ent.OpCreate }
-func (m *orderMutation) Type() string      { return "Order" }
-func (m *orderMutation) ID() (int64, bool) { return m.id, m.set }
-func (m *orderMutation) SetID(id int64)    { m.id, m.set = id, true }
+func (m *mutation[T]) Op() ent.Op    { return ent.OpCreate }
+func (m *mutation[T]) Type() string  { return "Order" }
+func (m *mutation[T]) ID() (T, bool) { return m.id, m.set }
+func (m *mutation[T]) SetID(id T)    { m.id, m.set = id, true }
 
 type counting int64
 
@@ -36,14 +36,24 @@ var saved = ent.MutateFunc(func(context.Context, ent.Mutation) (ent.Value, error
 
 // A key that is set to 0, as by SetID(in.ID) of a zero publicid.ID, is none.
 func TestZeroKey(t *testing.T) {
-	m := new(orderMutation)
-	m.SetID(0)
+	filled(t, int64(1))
+	filled(t, uint64(1))
+	filled(t, 1)
+	filled(t, uint(1))
+	filled(t, "1")
+	filled(t, int32(0))
+	filled(t, [16]byte{})
+}
+
+func filled[T any](t *testing.T, want T) {
+	m := new(mutation[T])
+	m.SetID(m.id)
 	_, err := entid.Hook(new(counting))(saved).Mutate(t.Context(), m)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, m.id)
+	require.Equal(t, want, m.id)
 }
 
 func TestNoSource(t *testing.T) {
-	_, err := entid.Hook(nil)(saved).Mutate(t.Context(), new(orderMutation))
+	_, err := entid.Hook(nil)(saved).Mutate(t.Context(), new(mutation[int64]))
 	require.ErrorContains(t, err, "the source of ids is nil")
 }

@@ -180,9 +180,12 @@ func TestOtherKeys(t *testing.T) {
 	parcel := s.Parcel.Create().SaveX(t.Context())
 	require.Less(t, parcel.ID, 100)
 	require.Empty(t, source.taken())
-	label, err := s.Tag.Create().SetName(t.Name()).Save(t.Context()) // a plain int64
-	require.NoError(t, err)
-	require.Greater(t, label.ID, int64(1<<40))
+	label := s.Tag.Create().SetName(t.Name()).SaveX(t.Context()) // a plain uint64
+	require.Greater(t, label.ID, uint64(1<<40))
+	note := s.Note.Create()
+	require.NoError(t, entid.Fill(t.Context(), source, note, s.Note.Create().SetID("a")))
+	require.Regexp(t, "^[0-9]{18,19}$", note.SaveX(t.Context()).ID)
+	require.Equal(t, []int{1, 1}, source.taken())
 }
 
 // bulk creates orders with edges to tags and parcels, whose rows are written after the orders.
@@ -239,7 +242,7 @@ func TestFill(t *testing.T) {
 	require.Equal(t, []int{2}, source.taken())
 	require.EqualValues(t, 8, buyers[1].ID)
 	require.Greater(t, buyers[2].ID, buyers[0].ID)
-	require.NoError(t, entid.Fill(ctx, source, s.Tag.Create())) // a plain int64
+	require.NoError(t, entid.Fill(ctx, source, s.Tag.Create())) // a plain uint64
 
 	// MapCreateBulk has no builders yet.
 	numbers := make([]int64, 3)

@@ -59,13 +59,13 @@ func (Order) Edges() []ent.Edge {
 	}
 }
 
-// Tag has a key that is a plain int64.
+// Tag has a key that is a plain uint64.
 type Tag struct{ ent.Schema }
 
 // Fields returns the fields.
 func (Tag) Fields() []ent.Field {
 	return []ent.Field{
-		field.Int64("id").Annotations(entsql.Annotation{Incremental: new(bool)}),
+		field.Uint64("id").Annotations(entsql.Annotation{Incremental: new(bool)}),
 		field.String("name").Unique(),
 	}
 }
@@ -78,6 +78,12 @@ func (Tag) Edges() []ent.Edge {
 		edge.From("raters", Customer.Type).Ref("rated").Through("ratings", Rating.Type),
 	}
 }
+
+// Note has a key that is text.
+type Note struct{ ent.Schema }
+
+// Fields returns the fields.
+func (Note) Fields() []ent.Field { return []ent.Field{field.String("id")} }
 
 // Parcel is numbered by the database.
 type Parcel struct{ ent.Schema }
@@ -97,7 +103,7 @@ func (Watch) Annotations() []schema.Annotation {
 
 // Fields returns the fields.
 func (Watch) Fields() []ent.Field {
-	return []ent.Field{entid.Field[snowflake.ID](field.Int64("customer_id")), field.Int64("tag_id")}
+	return []ent.Field{entid.Field[snowflake.ID](field.Int64("customer_id")), field.Uint64("tag_id")}
 }
 
 // Edges returns the edges.
@@ -116,7 +122,7 @@ func (Rating) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin[snowflake.ID]
 
 // Fields returns the other fields.
 func (Rating) Fields() []ent.Field {
-	return []ent.Field{entid.Field[snowflake.ID](field.Int64("customer_id")), field.Int64("tag_id"), field.Int("stars").Default(5)}
+	return []ent.Field{entid.Field[snowflake.ID](field.Int64("customer_id")), field.Uint64("tag_id"), field.Int("stars").Default(5)}
 }
 
 // Edges returns the edges.
