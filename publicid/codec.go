@@ -119,34 +119,58 @@ func Must(c *Codec, err error) *Codec {
 // Encode returns the text of id. It fails with ErrID if id is not positive, and with
 // ErrCodec if c is nil.
 func (c *Codec) Encode(id int64) (string, error) {
-	text, err := c.AppendEncode(nil, id)
-	return string(text), err
+	if err := c.check(id); err != nil {
+		return "", err
+	}
+	if c.seal != nil {
+		return string(c.appendSealed(nil, id)), nil
+	}
+	var buf [maxPrefix + 1 + plainDigits]byte
+	return string(c.appendPlain(buf[:0], id)), nil
 }
 
 // AppendEncode appends the text of id to dst, without an allocation if dst has room. On an
 // error, which is one of Encode, it returns dst.
 func (c *Codec) AppendEncode(dst []byte, id int64) ([]byte, error) {
+	if err := c.check(id); err != nil {
+		return dst, err
+	}
+	if c.seal != nil {
+		return c.appendSealed(dst, id), nil
+	}
+	return c.appendPlain(dst, id), nil
+}
+
+func (c *Codec) check(id int64) error {
 	if c == nil || c.head == "" {
-		return dst, ErrCodec
+		return ErrCodec
 	}
 	if id <= 0 {
-		return dst, fmt.Errorf("%w, not %d", ErrID, id)
+		return fmt.Errorf("%w, not %d", ErrID, id)
 	}
-	dst = slices.Grow(dst, len(c.head)+sealDigits)
-	dst = append(dst, c.head...)
+	return nil
+}
+
+func (c *Codec) appendPlain(dst []byte, id int64) []byte {
+	dst = append(slices.Grow(dst, len(c.head)+plainDigits), c.head...)
+	end := len(dst) + idDigits
+	putDigits(dst[len(dst):end], uint64(id))
+	return append(dst[:end], checkOf(id))
+}
+
+func (c *Codec) appendSealed(dst []byte, id int64) []byte {
+	dst = append(slices.Grow(dst, len(c.head)+sealDigits), c.head...)
 	digits := dst[len(dst) : len(dst)+sealDigits]
-	if c.seal == nil {
-		putDigits(digits[:idDigits], 0, uint64(id))
-		digits[idDigits] = checkOf(digits[:idDigits])
-		return dst[:len(dst)+plainDigits], nil
-	}
 	// The block is enciphered where its digits go, since a local array would escape.
 	block := digits[:aes.BlockSize]
 	clear(block[:8])
 	binary.BigEndian.PutUint64(block[8:], uint64(id))
 	c.seal(block, block)
-	putDigits(digits, binary.BigEndian.Uint64(block), binary.BigEndian.Uint64(block[8:]))
-	return dst[:len(dst)+sealDigits], nil
+	hi, lo := binary.BigEndian.Uint64(block), binary.BigEndian.Uint64(block[8:])
+	putDigits(digits[14:], lo)
+	putDigits(digits[2:14], hi<<4|lo>>60)
+	putDigits(digits[:2], hi>>56)
+	return dst[:len(dst)+sealDigits]
 }
 
 // Decode returns the id with a text that Encode made, with any of the secrets. It is
@@ -179,7 +203,7 @@ func (c *Codec) Decode(text string) (int64, error) {
 	default:
 		if hi, lo, reason = c.read(digits, plainDigits); reason == "" {
 			id = int64(hi<<59 | lo>>5) // without the check character
-			if checkOf(digits[:idDigits]) != digits[idDigits] {
+			if checkOf(id) != digits[idDigits] {
 				reason = "its check character does not fit: it is mistyped"
 			} else if id == 0 {
 				reason = "it is zero"

@@ -17,23 +17,23 @@ var values = func() (v [256]byte) {
 
 const noDigit = 0xff
 
-// putDigits fills dst with the last digits of the number hi * 2^64 + lo.
-func putDigits(dst []byte, hi, lo uint64) {
+// putDigits fills dst with the last digits of n.
+func putDigits(dst []byte, n uint64) {
 	for i := len(dst) - 1; i >= 0; i-- {
-		dst[i] = alphabet[lo&31]
-		lo, hi = lo>>5|hi<<59, hi>>5
+		dst[i] = alphabet[n&31]
+		n >>= 5
 	}
 }
 
-// checkOf returns the check character of digits. It is the quasigroup method of Damm (2004)
-// with x*y = 2(x+y) in the field of 32 elements, whose polynomial is x^5 + x^2 + 1. So each
-// of up to 31 places has a weight of its own, and the character changes if one digit is
-// wrong or if any two are swapped.
-func checkOf[T string | []byte](digits T) byte {
+// checkOf returns the check character of the 13 digits of id. It is the quasigroup method of
+// Damm (2004) with x*y = 2(x+y) in the field of 32 elements, whose polynomial is
+// x^5 + x^2 + 1. So each place has a weight of its own, and the character changes if one
+// digit is wrong or if any two are swapped.
+func checkOf(id int64) byte {
 	var sum byte
-	for i := range len(digits) {
-		sum ^= values[digits[i]]
+	for shift := 5 * (idDigits - 1); shift >= 0; shift -= 5 {
+		sum ^= byte(id>>shift) & 31
 		sum = sum<<1 ^ sum>>4*0b100101
 	}
-	return alphabet[sum]
+	return alphabet[sum&31]
 }

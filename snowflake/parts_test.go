@@ -117,10 +117,12 @@ func TestEncodeWithinATick(t *testing.T) {
 }
 
 func TestDecodeAndEncodeAllocateNothing(t *testing.T) {
-	l := serverBusiness()
+	l, text := serverBusiness(), []byte(`"1369734562062337"`)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		p, _ := l.Decode(1369734562062337)
 		_, _ = l.Encode(p)
+		id, _ := ParseID("1369734562062337")
+		_ = id.UnmarshalJSON(text)
 	}))
 }
 
