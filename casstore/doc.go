@@ -41,6 +41,8 @@
 //	 "0":    {"expires": when its lease ends, "mark": no id of it lies above this,
 //	          "owner", "holder", "token", "since", "floor"}}
 //
+// Without since, it is free, and owner is the former one, its bytes reversed.
+//
 // A part that "lent" names and that is missing counts as lost, and so do times that are null or
 // missing. A namespace that is being created has only a reason.
 package casstore

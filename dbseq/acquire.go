@@ -63,6 +63,9 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 		if err := rules.Quarantined(v.reason, v.quarantine, v.now, k.by); err != nil {
 			return lease.Grant{}, err
 		}
+		if v.held.there && v.held.since == 0 { // given back
+			return lease.Grant{}, lease.ErrLost
+		}
 		if v.held.there && v.held.mark > v.held.floor {
 			// The reply to an earlier attempt was lost.
 			if g, done, err := c.lendAgain(ctx, k, v); err != nil || done {

@@ -29,11 +29,12 @@ type call struct {
 }
 
 func (c *Center) newCall(req lease.Request, known lease.Pin, borrow bool) *call {
+	spent := rules.Spent(req.Owner)
 	k := &call{
 		req: req, known: known, start: time.Now(), borrow: borrow, veto: borrow && req.Local != 0, compares: c.compares(),
 		args: args{
 			"ns": req.Namespace, "pool": req.Pool, "first": req.First, "last": req.Last,
-			"owner": hex.EncodeToString(req.Owner[:]), "holder": text(req.Holder, 255),
+			"owner": hex.EncodeToString(req.Owner[:]), "spent": hex.EncodeToString(spent[:]), "holder": text(req.Holder, 255),
 			"slot": int64(-1),
 			"lo":   int64(0), "hi": int64(math.MaxInt64),
 		},

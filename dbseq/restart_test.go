@@ -252,7 +252,7 @@ func TestBorrowThatNoStandbyHas(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, <-done, context.Canceled)
 	}
-	held := func() bool { return number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE owner <> ''") == 1 }
+	held := func() bool { return number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE since_ms > 0") == 1 }
 	giveUp()
 	require.Eventually(t, held, 20*time.Second, 10*time.Millisecond, "committed on the primary")
 	giveUp()

@@ -236,7 +236,7 @@ func TestTicketChoosesTheWorkerID(t *testing.T) {
 		require.Len(t, seen, 5)
 
 		held, ticket := lent()
-		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = 1000 - slot, ver = ver + 1 WHERE owner = ''") // the greatest was used longest ago
+		rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = 1000 - slot, ver = ver + 1 WHERE since_ms = 0") // the greatest was used longest ago
 		for skip(); (number(t, db, "SELECT MAX(id) FROM snowlease_ticket")+1-ticket)%5 != 0; {
 			skip()
 		}

@@ -22,10 +22,12 @@ import (
 type Center interface {
 	// Acquire lends a free worker id of req.First..req.Last to req.Owner. If the same owner
 	// asks again, it gets the same worker, token, floor and ceiling, or if a quarantine has
-	// begun since, another grant above it.
+	// begun since, another grant above it. To give up a call without an answer, ask again, and
+	// Release the grant.
 	//
 	// Errors: *NoFreeWorkerError, *QuarantineError, *MismatchError, *ClockError; ErrDamaged;
-	// ErrSetup if trying again cannot succeed.
+	// ErrSetup if trying again cannot succeed; ErrLost for a call that arrives after its owner gave
+	// the grant back.
 	Acquire(ctx context.Context, req Request) (Grant, error)
 
 	// Renew raises the ceiling of g to at least TTL from the center's now and returns g with

@@ -47,7 +47,8 @@
 //	         Otherwise: mark = max(mark, the holder's ceiling, ceiling as in acquire),
 //	         expires = max(expires, now+TTL).
 //	release  The grant is lost unless owner and token match. mark = lastUsed, clamped to
-//	         floor and ceiling. The worker id is free at once and most recently used.
+//	         floor and ceiling. The worker id is free at once and most recently used. Until
+//	         it is lent again, acquire answers its former owner with ErrLost.
 //
 // No ceiling is above the latest time the clock showed + MaxTTL. When a loss is noticed, the
 // clock is at most skew behind that time. So every forgotten grant is at or below the
@@ -62,6 +63,7 @@
 //	lost or late reply                the same owner gets the recorded grant; renewals only raise marks
 //	release by a former holder        owner and token; the mark stays within the range
 //	release that arrives late         the next borrow has another owner
+//	borrow that arrives late          an owner that has given back is lent nothing
 //	center's clock steps back         floors come from marks, not from clocks
 //	center's clock far off            refused at acquire, before anything is written
 //	store empty, partly empty, stale  the next ranges are above the quarantine

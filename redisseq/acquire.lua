@@ -8,6 +8,9 @@ end
 if not note() then return { 'MORE' } end
 if quarantine >= now + ahead then return { 'QUARANTINE', str(now), str(quarantine - ahead + 1), why } end
 
+-- Nobody waits for a call that arrives after its grant was given back: see release.lua.
+if redis.call('HGET', meta, 'o:' .. string.reverse(owner)) then return { 'LOST' } end
+
 -- A repeated call, after a lost reply, gets the same grant with the same floor, unless
 -- the mark has been lost since.
 local worker = redis.call('HGET', meta, 'o:' .. owner)

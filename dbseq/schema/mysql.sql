@@ -6,7 +6,7 @@
 CREATE TABLE snowlease_slot (
   ns         VARCHAR(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   slot       BIGINT       NOT NULL,
-  owner      VARCHAR(32)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- nonce of the borrow, empty if free
+  owner      VARCHAR(32)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- nonce of the borrow, reversed if given back
   holder     VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- for people to read
   token      BIGINT       NOT NULL,
   ver        BIGINT       NOT NULL, -- changes with every write

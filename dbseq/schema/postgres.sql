@@ -7,7 +7,7 @@
 CREATE TABLE snowlease_slot (
   ns         TEXT COLLATE "C" NOT NULL,
   slot       BIGINT NOT NULL,
-  owner      TEXT COLLATE "C" NOT NULL, -- nonce of the borrow, empty if free
+  owner      TEXT COLLATE "C" NOT NULL, -- nonce of the borrow, reversed if given back
   holder     TEXT NOT NULL, -- for people to read
   token      BIGINT NOT NULL,
   ver        BIGINT NOT NULL, -- changes with every write

@@ -5,7 +5,7 @@
 CREATE TABLE snowlease_slot (
   ns         TEXT    NOT NULL,
   slot       INTEGER NOT NULL,
-  owner      TEXT    NOT NULL, -- nonce of the borrow, empty if free
+  owner      TEXT    NOT NULL, -- nonce of the borrow, reversed if given back
   holder     TEXT    NOT NULL, -- for people to read
   token      INTEGER NOT NULL,
   ver        INTEGER NOT NULL, -- changes with every write

@@ -19,7 +19,8 @@ SELECT {incarnation};
 
 -- name: look
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
--- is below 0, that is a slot of the owner that does not expire within the skew.
+-- is below 0, that is a slot of the owner that does not expire within the skew, or one that
+-- it has given back.
 SELECT {now}, COALESCE({incarnation}, ''),
        m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
@@ -31,7 +32,8 @@ SELECT {now}, COALESCE({incarnation}, ''),
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms - :ahead) END), 0) AS ahead,
                COALESCE(MAX(hold_ms), 0) AS hold,
-               MIN(CASE WHEN owner = :owner AND CASE WHEN :slot < 0 THEN expires_ms >= {now} + :skew ELSE slot = :slot END THEN slot END) AS held
+               MIN(CASE WHEN owner = :owner AND CASE WHEN :slot < 0 THEN expires_ms >= {now} + :skew ELSE slot = :slot END
+                          OR owner = :spent AND :slot < 0 THEN slot END) AS held
           FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool) AS s
   LEFT JOIN snowlease_meta AS m ON m.ns = :ns
   LEFT JOIN snowlease_slot AS h ON h.ns = :ns AND h.slot = s.held;
@@ -75,7 +77,7 @@ RETURNING seen_ms;
 
 -- name: release
 UPDATE snowlease_slot
-   SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
+   SET owner = :spent, holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = {now} - 1, hwm_ms = :used
  WHERE ns = :ns AND slot = :slot AND owner = :owner AND token = :token
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same});

@@ -11,4 +11,4 @@ UPDATE snowlease_meta SET reason = COALESCE(:reason, ''), quarantine_ms = GREATE
 UPDATE snowlease_slot
    SET owner = '', holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
        expires_ms = LEAST(expires_ms, {now} - 1)
- WHERE ns = :ns AND slot = :slot AND token = :token AND owner <> '';
+ WHERE ns = :ns AND slot = :slot AND token = :token AND since_ms > 0;

@@ -32,21 +32,18 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 		k.mu.Unlock()
 		k.owner = lease.NewOwner()
 	}
-	req := k.cfg.Request
+	call, cancel := outlasting(ctx, patience)
 	k.began = time.Now()
-	req.Owner, req.Local = k.owner, k.began.UnixMilli()
-	call, cancel := context.WithTimeout(ctx, patience)
-	g, err := k.cfg.Center.Acquire(call, req)
+	g, err := k.ask(call)
 	at := k.cfg.Generator.Elapsed()
 	late := call.Err()
 	cancel()
-	if err == nil && g.Owner != req.Owner {
-		err = fmt.Errorf("%w: the center answered a borrow with a grant of another owner, worker id %d, token %d", lease.ErrSetup, g.Worker, g.Token)
-	}
+	final = errors.As(err, new(*lease.MismatchError)) || errors.As(err, new(*lease.ClockError)) || errors.Is(err, lease.ErrSetup)
+	k.unsure = !final && !errors.As(err, new(*lease.QuarantineError)) && !errors.As(err, new(*lease.NoFreeWorkerError))
 	switch {
 	case err != nil:
 		k.count(err)
-		return errors.As(err, new(*lease.MismatchError)) || errors.As(err, new(*lease.ClockError)) || errors.Is(err, lease.ErrSetup), err
+		return final, err
 	case ctx.Err() != nil: // nobody waits for it
 		return true, errors.Join(ctx.Err(), k.decline(ctx, g))
 	case late != nil: // as if the answer were lost
@@ -73,13 +70,58 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 	return false, nil
 }
 
+// ask makes a call that borrows, of the owner.
+func (k *Keeper) ask(ctx context.Context) (lease.Grant, error) {
+	req := k.cfg.Request
+	req.Owner, req.Local = k.owner, time.Now().UnixMilli()
+	g, err := k.cfg.Center.Acquire(ctx, req)
+	if err == nil && g.Owner != req.Owner {
+		err = fmt.Errorf("%w: the center answered a borrow with a grant of another owner, worker id %d, token %d", lease.ErrSetup, g.Worker, g.Token)
+	}
+	return g, err
+}
+
+// outlasting returns a context that ends after patience or with the deadline of ctx. If ctx is
+// canceled, it goes on for answerTime: the answer shows what to give back.
+func outlasting(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(patience)
+	if by, ok := ctx.Deadline(); ok {
+		end = earlier(end, by)
+	}
+	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(answerTime, cancel) })
+	return call, func() { stop(); cancel() }
+}
+
+// forsake gives back what the borrow that is given up may have been lent, if its last answer did
+// not tell. Asked again, the center answers the same owner with that grant, or with a new one, which
+// nobody has used either. Once that is given back, it lends the owner nothing more, should a call
+// that was given up arrive late. A copy of the process may use the grant.
+func (k *Keeper) forsake(ctx context.Context) {
+	if k.owner == [16]byte{} || !k.unsure {
+		return
+	}
+	within := forsakeTime
+	if end, ok := ctx.Deadline(); ok && ctx.Err() == nil {
+		within = min(within, time.Until(end)/2)
+	}
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	if g, err := k.ask(call); err == nil && !k.copied() {
+		_ = k.release(call, g, g.Floor)
+	}
+	k.owner = [16]byte{}
+}
+
 // decline gives an unused grant back, unless a copy of the process may use it.
 func (k *Keeper) decline(ctx context.Context, g lease.Grant) error {
 	k.owner = [16]byte{}
 	if k.copied() {
 		return nil
 	}
-	return k.release(ctx, g, g.Floor)
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout-answerTime)
+	defer cancel()
+	return k.release(call, g, g.Floor)
 }
 
 // copied reports whether Reset was called since the owner of the borrow or grant was made. A

@@ -128,12 +128,13 @@ type Keeper struct {
 
 	// Used only by the goroutine that borrows: the caller of Start or Reset, then the
 	// loop, then the caller of Stop.
-	owner lease.Owner // of the borrow under way; zero if the next has yet to begin
-	asked int         // resets before the owner of the borrow or grant was made
-	grant lease.Grant // zero if there is none to renew or give back
-	lent  generator.Range
-	pace  pace
-	began time.Time // the attempt
+	owner  lease.Owner // of the borrow under way; zero if the next has yet to begin
+	unsure bool        // the last answer to the borrow does not tell whether the owner was lent something
+	asked  int         // resets before the owner of the borrow or grant was made
+	grant  lease.Grant // zero if there is none to renew or give back
+	lent   generator.Range
+	pace   pace
+	began  time.Time // the attempt
 }
 
 // New returns a Keeper that has not started. Errors: those of Request.Validate.
@@ -193,5 +194,7 @@ var errReset = errors.New("lease: the keeper was reset meanwhile")
 
 const (
 	releaseTimeout = 5 * time.Second // many processes may stop at once
+	answerTime     = time.Second     // for the answer to a borrow that is given up
+	forsakeTime    = 2 * time.Second // to ask for what that was lent, and give it back
 	maxPause       = 5 * time.Second
 )

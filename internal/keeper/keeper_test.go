@@ -378,10 +378,11 @@ func TestCenterHangsAtStart(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
+		began := time.Now()
 		err := r.keeper.Start(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "memory")
-		require.NoError(t, ctx.Err())
+		require.Less(t, time.Since(began), 5*time.Second)
 	})
 }
 

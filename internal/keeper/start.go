@@ -13,8 +13,9 @@ import (
 // Start borrows a worker id and begins to renew it. It waits until Wait has passed or
 // until slightly before ctx ends, because fx drops start errors after the deadline.
 //
-// If a worker id arrives when that time is up, Start gives it back, which takes at most 5 s
-// more.
+// If that fails, or ctx is canceled, Start gives back what it may have been lent, also if the answer
+// was lost. That takes at most 5 s more, and ends before a deadline of ctx unless a worker id
+// arrives when that time is up.
 //
 // After an error, the Keeper holds nothing and may be started again, as after Stop: it then asks as
 // another owner. Errors wrap those of Center.Acquire and name the center. Stop interrupts Start.
@@ -45,6 +46,7 @@ func (k *Keeper) Start(ctx context.Context) (err error) {
 	}()
 	k.cfg.Generator.Resume()
 	if err = k.borrowAtStart(ctx); err != nil {
+		k.forsake(ctx)
 		return err
 	}
 	started = true

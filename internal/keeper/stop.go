@@ -20,8 +20,8 @@ func (k *Keeper) Stop(ctx context.Context) error {
 		k.interrupt("stopped")
 	}
 	k.mu.Unlock()
-	// A Start or Reset that holds life has at most one release left to wait for. If it
-	// waits for that, it leaves nothing to give back.
+	// A Start or Reset that holds life soon ends. If it still gives back what it was lent, it
+	// leaves nothing to give back.
 	k.life <- struct{}{}
 	defer func() { <-k.life }()
 	k.mu.Lock()
@@ -48,6 +48,7 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 	k.outage.end()
 	switch {
 	case g == (lease.Grant{}):
+		k.forsake(context.WithoutCancel(ctx))
 		return nil
 	case k.copied():
 		k.abandon()
@@ -56,7 +57,9 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 		lastUsed = g.Ceiling
 	}
 	k.grant = lease.Grant{}
-	err := k.release(ctx, g, lastUsed)
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+	defer cancel()
+	err := k.release(call, g, lastUsed)
 	if err != nil {
 		err = fmt.Errorf("give worker id %d of namespace %q back%s: %w", g.Worker, g.Namespace, k.named(" to ", err), err)
 		k.cfg.Logger.Warn("worker id not given back; free when its lease expires", "worker", g.Worker,
@@ -67,17 +70,14 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 	return nil
 }
 
-// release retries for releaseTimeout, even if ctx has ended: a stopping process has
-// little time. It does not retry what cannot get better.
+// release retries until ctx ends. It does not retry what cannot get better.
 func (k *Keeper) release(ctx context.Context, g lease.Grant, lastUsed int64) error {
-	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, releaseTimeout/5) {
-		err := k.cfg.Center.Release(call, g, lastUsed)
+		err := k.cfg.Center.Release(ctx, g, lastUsed)
 		if err == nil || errors.Is(err, lease.ErrLost) {
 			return nil
 		}
-		if errors.Is(err, lease.ErrSetup) || errors.As(err, new(*lease.MismatchError)) || !sleep(call, k.jitter(pause/2, pause)) {
+		if errors.Is(err, lease.ErrSetup) || errors.As(err, new(*lease.MismatchError)) || !sleep(ctx, k.jitter(pause/2, pause)) {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ type metaPart struct {
 type slotPart struct {
 	Expires *int64 `json:"expires"` // null: lost, as the mark
 	Mark    *int64 `json:"mark"`
-	Owner   string `json:"owner,omitempty"` // hex; empty: given back
+	Owner   string `json:"owner,omitempty"` // hex
 	Holder  string `json:"holder,omitempty"`
 	Token   int64  `json:"token"`
 	Since   int64  `json:"since,omitempty"`

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -70,6 +71,13 @@ func holds(s Slot, g lease.Grant) bool { return s.Owner == g.Owner && s.Token ==
 // Unexpired reports whether the lease lasts for at least the skew of its holder. A shorter one could
 // belong to a former owner, revived by a failover.
 func (s Slot) Unexpired(now int64, req lease.Request) bool { return s.Expires >= now+ms(req.Skew) }
+
+// Spent returns the owner on record of a slot that o has given back. Until the slot is lent again, it
+// shows a borrow of o that arrives late that nobody waits for its grant. It holds nothing.
+func Spent(o lease.Owner) lease.Owner {
+	slices.Reverse(o[:])
+	return o
+}
 
 // extends reports whether the record is g or newer. If g is newer, its record was lost,
 // and so may be those of grants after it.

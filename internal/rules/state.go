@@ -32,7 +32,7 @@ type Slot struct {
 	Expires  int64
 	Mark     int64
 
-	Owner  lease.Owner // zero: nobody
+	Owner  lease.Owner // zero: nobody; see Spent
 	Holder string
 	Token  int64
 	Since  int64

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -19,6 +20,9 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 	by := By(pin, req)
 	if err := Quarantined(ns.Meta.Reason, ns.Meta.Quarantine, now, by); err != nil {
 		return ns.waits(now, pin, err, func(ns Namespace) (Namespace, lease.Grant, error) { return ns.Acquire(now, incarnation, req) })
+	}
+	if slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s.Owner == Spent(req.Owner) }) {
+		return ns, lease.Grant{}, lease.ErrLost
 	}
 	worker, again := ns.lentTo(now, by)
 	if !again {
@@ -137,7 +141,7 @@ func (ns Namespace) Release(now int64, incarnation string, g lease.Grant, lastUs
 		return ns, lease.ErrLost
 	}
 	return ns.with(g.Worker, func(s *Slot) {
-		*s = Slot{HasLease: true, HasMark: true, Token: s.Token, Expires: freed(now), Mark: clamp(lastUsed, g), Hold: s.Hold}
+		*s = Slot{HasLease: true, HasMark: true, Owner: Spent(g.Owner), Token: s.Token, Expires: freed(now), Mark: clamp(lastUsed, g), Hold: s.Hold}
 	}), nil
 }
 

@@ -1,6 +1,7 @@
 package leasetest
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -8,7 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // lending returns the promises of Acquire without faults.
@@ -26,6 +30,8 @@ func lending() []promise {
 		}},
 		{says: "a full pool says when the first worker id is free", prove: soonest},
 		{says: "asked again, the same owner gets the same grant", prove: askedAgain},
+		{says: "a borrow that arrives after its grant was given back lends nothing", prove: arrivesLate},
+		{says: "starts that are given up leave nothing lent", prove: givenUp},
 		{says: "a new holder starts above all earlier ranges of its worker id", prove: startsAbove},
 		{says: "a worker id that was given back is not lent while its mark is ahead", prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 4)
@@ -104,6 +110,60 @@ func askedAgain(t *testing.T, b *bench) {
 	// The owner had one slot in all, which it now gives back.
 	s.release(renewed, renewed.Floor)
 	s.acquire()
+	s.requireFull()
+}
+
+func arrivesLate(t *testing.T, b *bench) {
+	s := b.open(t, 2)
+	req := s.request()
+	g, err := s.ask(req)
+	require.NoError(t, err)
+	g = s.renew(g)
+	s.release(g, g.Floor)
+	for range 2 {
+		_, err = s.ask(req)
+		require.ErrorIs(t, err, lease.ErrLost)
+	}
+	mine := workers(g.Worker, g.Worker)
+	next := s.acquire(mine)
+	_, err = s.ask(s.request(mine))
+	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+	s.release(s.renew(next), next.Floor)
+	s.acquire()
+	s.acquire()
+	s.requireFull()
+}
+
+// givenUp starts keepers whose contexts end at any step of their borrows.
+func givenUp(t *testing.T, b *bench) {
+	const pool, many, each = 32, 8, 25
+	s := b.open(t, pool)
+	errs := make([]error, many)
+	together(many, func(i int) {
+		for n := range each {
+			gen, err := generator.New(snowflake.Layout{}.WithDefaults())
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			k, err := keeper.New(keeper.Config{Center: s.center(), Generator: gen, Request: s.base})
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Duration(many*n+i)%40*100*time.Microsecond, cancel)
+			if k.Start(ctx) == nil {
+				errs[i] = errors.Join(errs[i], k.Stop(t.Context()))
+			}
+			cancel()
+		}
+	})
+	require.NoError(t, errors.Join(errs...))
+	s.Sleep(2 * time.Millisecond)
+	for range pool {
+		s.acquire()
+	}
 	s.requireFull()
 }
 

@@ -139,6 +139,9 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 		me := rand.Text()
 		got, err := d.deal(ctx, redisconn.Call{Verb: verb, Name: r.Name, Script: dispense, Args: []any{r.N, r.Above, me, patience.Milliseconds()}})
 		if err != nil {
+			if ctx.Err() != nil {
+				d.background(func() { _ = d.leave(ctx, r.Name, me) })
+			}
 			return numberstore.Range{}, err
 		}
 		var first, n, fetch int64
@@ -198,33 +201,43 @@ type state struct {
 // caller may already have its numbers.
 func (d *Dispenser) fetch(ctx context.Context, r numberstore.Request, s state) <-chan error {
 	done := make(chan error, 1)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		done <- segment.ErrClosed
-		return done
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
-	d.fetchs.Go(func() {
-		select {
-		case <-d.stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
-	d.fetchs.Go(func() {
+	if !d.background(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 		defer cancel()
+		go func() {
+			select {
+			case <-d.stop:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
 		got, err := d.reserve(ctx, r, s)
 		if err == nil {
 			done <- d.install(ctx, r.Name, s.me, got)
-			return
+		} else {
+			done <- errors.Join(err, d.leave(ctx, r.Name, s.me))
 		}
-		// Let another caller try. ctx may have ended.
-		say, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
-		defer cancel()
-		done <- errors.Join(err, d.install(say, r.Name, s.me, numberstore.Range{First: 1})) // empty
-	})
+	}) {
+		done <- segment.ErrClosed
+	}
 	return done
+}
+
+// background runs f, for which Close waits. It returns false if the dispenser is closed.
+func (d *Dispenser) background(f func()) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.fetchs.Go(f)
+	}
+	return !d.closed
+}
+
+// leave lets another caller fetch, if Redis told me to. ctx may have ended.
+func (d *Dispenser) leave(ctx context.Context, name, me string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
+	defer cancel()
+	return d.install(ctx, name, me, numberstore.Range{First: 1}) // empty
 }
 
 func (d *Dispenser) reserve(ctx context.Context, r numberstore.Request, s state) (numberstore.Range, error) {

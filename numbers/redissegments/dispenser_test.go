@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -398,6 +399,27 @@ func TestWhoFetchesDies(t *testing.T) {
 	s.Sleep(5 * time.Second)
 	letTimePass(t, s)
 	requireRising(t, append(all, take(t, i, 30)...))
+}
+
+// TestCallThatIsGivenUp: a caller that does not hear that it is to fetch lets others fetch at once.
+func TestCallThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	client := s.Client(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	client.AddHook(redistest.Hook(func(cmds []redis.Cmder, call func() error) error {
+		err := call()
+		if err == nil && ctx.Err() == nil && strings.HasPrefix(cmds[0].Name(), "eval") {
+			cancel()
+			err = errors.New("connection reset")
+		}
+		return err
+	}))
+	d := dispenser(t, client, new(behind), ordered(10))
+	_, err := d.Reserve(ctx, numberstore.Request{Name: "orders", N: 1, Start: 1, Max: math.MaxInt64})
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, d.Close())
+	require.Equal(t, "failed", s.Admin.HGet(t.Context(), "snowlease:{orders}:dispenser", "want").Val())
 }
 
 // TestStoreBehindFails: numbers continue while Redis has some, then callers get the

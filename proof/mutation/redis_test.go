@@ -71,7 +71,8 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"a release forgets the last use", "redisseq/release.lua", `redis.call('HSET', mark, worker, used)`, `redis.call('HSET', mark, worker, '0')`, mini + "a release clamps the last use to the grant"},
 	{"given back, but not free at once", "redisseq/release.lua", `str(now - 1)`, `str(now + 1000)`, mini + "a release frees the worker id at once"},
 	{"given back, first in the order of use", "redisseq/release.lua", `str(now - 1)`, `'0'`, mini + "least recently used first"},
-	{"given back, but its owner may renew", "redisseq/release.lua", `keep(worker, rec, '0', rec.token, 0, 0, '')`, ``, mini + "a released grant is lost"},
+	{"given back, but its owner may renew", "redisseq/release.lua", `keep(worker, rec, string.reverse(owner), rec.token, 0, 0, '')`, ``, mini + "a released grant is lost"},
+	{"given back, but its owner is lent another", "redisseq/acquire.lua", `if redis.call('HGET', meta, 'o:' .. string.reverse(owner)) then`, `if false then`, mini + "a borrow that arrives after its grant was given back lends nothing"},
 	// What is lost.
 	{"acquire does not look for a loss", "redisseq/acquire.lua", `if not note() then return { 'MORE' } end`, ``, mini + "the loss of a mark is seen by acquire"},
 	{"renew does not look for a loss", "redisseq/renew.lua", `if not note() then return { 'MORE' } end`, ``, mini + "the loss of a mark is seen by renew"},

@@ -63,7 +63,8 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 	{"the last use is not held below the ceiling", "internal/rules/rules.go", `max(g.Floor, min(lastUsed, g.Ceiling))`, `max(g.Floor, lastUsed)`, "a release clamps the last use to the grant"},
 	{"a release leaves the mark at the ceiling", "internal/rules/rules.go", `max(g.Floor, min(lastUsed, g.Ceiling))`, `g.Ceiling`, "a release frees the worker id at once"},
 	{"a release forgets the last use", "internal/rules/rules.go", `max(g.Floor, min(lastUsed, g.Ceiling))`, `g.Floor`, "a new holder starts above all earlier ranges of its worker id"},
-	{"given back, but its owner may renew", "internal/rules/verbs.go", `*s = Slot{HasLease: true, HasMark: true, Token: s.Token,`, `*s = Slot{HasLease: true, HasMark: true, Token: s.Token, Owner: s.Owner,`, "a released grant is lost"},
+	{"given back, but its owner may renew", "internal/rules/verbs.go", `Owner: Spent(g.Owner)`, `Owner: s.Owner`, "a released grant is lost"},
+	{"given back, but its owner is lent another", "internal/rules/verbs.go", `s.Owner == Spent(req.Owner)`, `false`, "a borrow that arrives after its grant was given back lends nothing"},
 	// What is lost.
 	{"an empty namespace lends at once", "internal/rules/loss.go", `reason := ns.loss(now, incarnation, req.Pool)`, "if ns.Empty() {\n\t\tns, err = ns.Init(incarnation, req)\n\t\treturn ns, pin, err\n\t}\n\treason := ns.loss(now, incarnation, req.Pool)", "an unknown namespace starts in quarantine"},
 	{"the loss of a mark is not seen", "internal/rules/loss.go", `bool { return s.HasMark }`, `bool { return true }`, "the loss of a mark is seen by acquire"},
