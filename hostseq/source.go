@@ -34,7 +34,7 @@ func choose(cfg Config, layout snowflake.Layout, h host) (choice, error) {
 	case Hash:
 		sum := sha256.Sum256([]byte(h.process))
 		ch.number = int64(binary.BigEndian.Uint64(sum[:]) >> 1)
-		ch.promise = fmt.Sprintf("not unique: worker id is a hash of the machine and the process id; each pair of processes shares one with a probability of 1 in %d, and 8 processes are 28 pairs", layout.Workers())
+		ch.promise = fmt.Sprintf("not unique: worker id is a hash of the machine and the process id; each pair of processes shares one with a probability of 1 in %d, or in as many as workers has, and 8 processes are 28 pairs", layout.Workers())
 		ch.warnings = []string{ch.promise}
 	}
 	if cfg.Stateless {
