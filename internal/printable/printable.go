@@ -46,7 +46,7 @@ func Error(err error, edit func(string) string) string {
 	text := edit(err.Error())
 	var shorten func(error)
 	shorten = func(err error) {
-		switch e := err.(type) {
+		switch e := err.(type) { //nolint:errorlint // the tree is walked
 		case interface{ Unwrap() error }:
 			if inner := e.Unwrap(); inner != nil {
 				shorten(inner)
