@@ -20,11 +20,11 @@ import (
 
 func TestOpenReportsEveryFault(t *testing.T) {
 	_, err := snowlease.Open(t.Context(), nil, snowlease.Config{
-		Layout: snowflake.Layout{Epoch: -1, WorkerBits: 21}, Wait: -1, Business: 1, MaxAhead: -1, Holder: strings.Repeat("h", 256),
+		Layout: snowflake.Layout{Epoch: -2, WorkerBits: 21}, Wait: -1, Business: 1, MaxAhead: -1, Holder: strings.Repeat("h", 256),
 		Reserved: -1, Workers: snowlease.Workers{First: 3, Count: 60}, TTL: 1, Skew: -1, MaxTTL: 48 * time.Hour,
 	})
 	for _, want := range []string{
-		"the center is nil", "Namespace is empty", "epoch -1", "worker bits 21", "Wait -1ns", "Business 1", "MaxAhead -1ns", "Holder", "Reserved -1",
+		"the center is nil", "Namespace is empty", "epoch -2", "worker bits 21", "Wait -1ns", "Business 1", "MaxAhead -1ns", "Holder", "Reserved -1",
 		"Workers {3 60}", "TTL 1ns", "Skew -1ns", "MaxTTL 48h0m0s is not from TTL",
 	} {
 		require.ErrorContains(t, err, want)

@@ -71,7 +71,7 @@ func TestFixedOfLongTicks(t *testing.T) {
 }
 
 func TestFixedRefuses(t *testing.T) {
-	for _, l := range []snowflake.Layout{{Epoch: -1}, {WorkerBits: 60}} {
+	for _, l := range []snowflake.Layout{{Epoch: -2}, {WorkerBits: 60}} {
 		_, err := snowlease.Fixed(l, 3)
 		require.ErrorContains(t, err, "snowlease: snowflake: layout: ")
 	}

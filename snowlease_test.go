@@ -149,9 +149,33 @@ func TestOpenFails(t *testing.T) {
 	})
 }
 
-// A start warns if the time field ends within five years, and fails within one.
+// A start warns of a layout with few ids, and if the time field ends within five years. It fails within
+// one.
 func TestTimeFieldThatEnds(t *testing.T) {
 	bubble(t, func(t *testing.T) {
+		for bits, warns := range map[uint8]bool{12: false, 13: true} {
+			var log logtest.Journal
+			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Layout: snowflake.Layout{BusinessBits: bits}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			require.NoError(t, err)
+			require.NoError(t, w.Stop(t.Context()))
+			require.Equal(t, warns, strings.Contains(log.String(), `level=WARN msg="the layout has few ids" hint="only 16 ids in 1ms for each worker id: set business bits to 12 and sequence bits to 5"`))
+		}
+		w, err := snowlease.Fixed(snowflake.Layout{Epoch: snowflake.UnixEpoch}, 1)
+		require.NoError(t, err)
+		id, err := w.NextID()
+		require.NoError(t, err)
+		p, err := w.Decode(id)
+		require.NoError(t, err)
+		require.WithinDuration(t, time.Now(), p.Time, time.Millisecond)
+		require.NoError(t, w.Stop(t.Context()))
+		for epoch, says := range map[int64]string{
+			1577808000:   "epoch 1577808000 is 1970-01-19T06:16:48Z, before 2000: give Unix milliseconds, as 1577808000000 for 2019-12-31T16:00:00Z",
+			1:            "epoch 1 is 1970-01-01T00:00:00Z, before 2000: give Unix milliseconds",
+			946684799999: "epoch 946684799999 is 1999-12-31T23:59:59Z, before 2000: give Unix milliseconds",
+		} {
+			_, err := snowlease.Fixed(snowflake.Layout{Epoch: epoch}, 1)
+			require.ErrorContains(t, err, says)
+		}
 		for years, warns := range map[time.Duration]bool{6: false, 4: true} {
 			ends := time.Now().Add(years * 365 * 24 * time.Hour)
 			layout := snowflake.Layout{Epoch: 1, TimeBits: 38}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/generator"
+	"github.com/snowlease/snowlease/internal/settings"
 	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -119,6 +120,9 @@ func (w *Worker) Start(ctx context.Context) error {
 	}
 	if left := time.Until(w.cfg.Layout.Ends()); left < 5*snowflake.MinLife {
 		log.Warn("the layout's time field ends within five years", "ends", w.cfg.Layout.Ends().UTC(), "layout", w.cfg.Layout.String())
+	}
+	if text := settings.FewIDs(w.cfg.Layout); text != "" {
+		log.Warn("the layout has few ids", "hint", text, "layout", w.cfg.Layout.String())
 	}
 	w.closed.Store(false)
 	facts, err := w.source.Start(ctx)

@@ -250,7 +250,7 @@ func (r *TableReport) readKeys(db *gorm.DB, model any, k *key, c column) error {
 	shift := r.Layout.Bits() - int(r.Layout.TimeBits)
 	unit := r.Layout.TimeUnit.Milliseconds()
 	moved := r.Layout
-	moved.Epoch -= (last>>shift - r.First>>shift + 1) * unit
+	moved.Epoch = moved.TickTime(0).UnixMilli() - (last>>shift-r.First>>shift+1)*unit
 	if moved.Validate() == nil && moved.CheckTime(time.Now()) == nil {
 		r.Epoch = moved.Epoch
 	}

@@ -247,7 +247,7 @@ func below(l snowflake.Layout) int { return l.Bits() - int(l.TimeBits) }
 
 // tick returns the tick that t is in, or -1 before the epoch.
 func tick(l snowflake.Layout, t time.Time) int64 {
-	ms := t.UnixMilli() - l.Epoch
+	ms := t.UnixMilli() - l.TickTime(0).UnixMilli()
 	if ms < 0 {
 		return -1
 	}

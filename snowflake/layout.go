@@ -9,8 +9,12 @@ import (
 	"time"
 )
 
-// DefaultEpoch is 2020-01-01 00:00:00 +08:00 in Unix milliseconds.
-const DefaultEpoch = 1577808000000
+const (
+	// DefaultEpoch is 2020-01-01 00:00:00 +08:00 in Unix milliseconds.
+	DefaultEpoch = 1577808000000
+	// UnixEpoch stands for 1970-01-01 00:00:00 UTC as a Layout's Epoch, in which 0 is not set.
+	UnixEpoch = -1
+)
 
 // idBits is the number of bits of an id without the sign bit, which is always 0.
 const idBits = 63
@@ -26,8 +30,8 @@ const idBits = 63
 // All processes that share worker ids must use the same Layout; the center pins it.
 // A Layout is a value and safe for concurrent use.
 type Layout struct {
-	// Epoch is where time starts, in Unix milliseconds, at least 1. Default:
-	// 1577808000000, DefaultEpoch.
+	// Epoch is where time starts, in Unix milliseconds; -1, UnixEpoch, is 1970-01-01, and 0 is
+	// not set. A worker refuses any other epoch before 2000, which may be in seconds. Default: 1577808000000, DefaultEpoch.
 	Epoch int64 `yaml:"epoch" json:"epoch" env:"EPOCH"`
 	// TimeUnit is the length of a tick, in whole milliseconds, 1 ms to 1 h. Default: 1
 	// ms.
@@ -137,30 +141,35 @@ func (l Layout) WithDefaults() Layout {
 // It does not look at the clock: see CheckTime. What the other methods return means nothing
 // if l is not valid.
 func (l Layout) Validate() error {
+	set := l
 	l = l.WithDefaults()
 	var errs []error
 	fault := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("snowflake: layout: "+format, args...))
 	}
-	if l.Epoch < 0 {
-		fault("epoch %d is before 1970: give Unix milliseconds, at least 1", l.Epoch)
+	if l.Epoch < UnixEpoch {
+		fault("epoch %d is before 1970: give Unix milliseconds", l.Epoch)
 	}
 	if l.TimeUnit < time.Millisecond || l.TimeUnit%time.Millisecond != 0 || l.TimeUnit > time.Hour {
 		fault("time unit %v is not a whole number of milliseconds from 1ms to 1h", l.TimeUnit)
 	}
+	others := len(errs)
 	if l.WorkerBits < 1 || l.WorkerBits > maxWorkerBits {
 		fault("worker bits %d are not 1 to %d", l.WorkerBits, maxWorkerBits)
 	}
 	if l.BusinessBits > maxBusinessBits {
 		fault("business bits %d are not 0 to %d", l.BusinessBits, maxBusinessBits)
 	}
-	if l.SequenceBits < 1 || l.SequenceBits > maxSequenceBits {
+	if set.SequenceBits > maxSequenceBits {
 		fault("sequence bits %d are not 1 to %d", l.SequenceBits, maxSequenceBits)
 	}
-	if l.TimeBits < 1 {
+	switch sum := l.Bits(); {
+	case len(errs) > others: // what is left for the others says nothing
+	case l.SequenceBits < 1:
+		fault("worker %d + business %d bits leave none of %d for the sequence: set sequence bits, 1 to %d", l.WorkerBits, l.BusinessBits, lowBits, maxSequenceBits)
+	case l.TimeBits < 1:
 		fault("no bits are left for the time: use fewer bits for worker, business or sequence")
-	}
-	if sum := l.Bits(); sum > idBits {
+	case sum > idBits:
 		fault("time %d + worker %d + business %d + sequence %d bits are %d: an id has %d",
 			l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits, sum, idBits)
 	}
@@ -205,7 +214,7 @@ func (l Layout) PerTick() int64 { return 1 << l.WithDefaults().SequenceBits }
 // overflow an int64.
 func (l Layout) Ends() time.Time {
 	l = l.WithDefaults()
-	return time.UnixMilli(l.Epoch + (l.maxTick()+1)*l.unit())
+	return time.UnixMilli(l.epoch() + (l.maxTick()+1)*l.unit())
 }
 
 // String returns the layout's fingerprint, such as "epoch=1577808000000 unit=1ms
@@ -214,7 +223,7 @@ func (l Layout) Ends() time.Time {
 func (l Layout) String() string {
 	l = l.WithDefaults()
 	return fmt.Sprintf("epoch=%d unit=%v bits=%d/%d/%d/%d",
-		l.Epoch, l.TimeUnit, l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits)
+		l.epoch(), l.TimeUnit, l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits)
 }
 
 // Ticks returns the first and last tick that lie wholly within the milliseconds (floor,
@@ -224,15 +233,24 @@ func (l Layout) Ticks(floor, ceiling int64) (first, last int64) {
 	l = l.WithDefaults()
 	unit := l.unit()
 	// Bounding by the epoch first keeps the sums from overflowing.
-	first = ceilDiv(max(floor, l.Epoch-1)-l.Epoch+1, unit)
-	last = min(l.maxTick(), floorDiv(max(ceiling, l.Epoch-1)-l.Epoch+1, unit)-1)
+	epoch := l.epoch()
+	first = ceilDiv(max(floor, epoch-1)-epoch+1, unit)
+	last = min(l.maxTick(), floorDiv(max(ceiling, epoch-1)-epoch+1, unit)-1)
 	return first, last
 }
 
 // TickTime returns the time at which the tick starts.
 func (l Layout) TickTime(tick int64) time.Time {
 	l = l.WithDefaults()
-	return time.UnixMilli(l.Epoch + tick*l.unit())
+	return time.UnixMilli(l.epoch() + tick*l.unit())
+}
+
+// epoch returns where time starts, in Unix milliseconds.
+func (l Layout) epoch() int64 {
+	if l.Epoch == UnixEpoch {
+		return 0
+	}
+	return l.Epoch
 }
 
 // unit is at least 1, also in a layout that is not valid, since others divide by it.
@@ -241,7 +259,7 @@ func (l Layout) unit() int64 { return max(1, int64(l.TimeUnit/time.Millisecond))
 // maxTick returns the last tick that fits the time field and ends within an int64 of
 // milliseconds.
 func (l Layout) maxTick() int64 {
-	return min(1<<l.TimeBits, (math.MaxInt64-l.Epoch)/l.unit()) - 1
+	return min(1<<l.TimeBits, (math.MaxInt64-l.epoch())/l.unit()) - 1
 }
 
 func floorDiv(a, b int64) int64 {

@@ -83,7 +83,7 @@ func TestLayoutValidate(t *testing.T) {
 		in   Layout
 		want []string
 	}{
-		{"epoch", Layout{Epoch: -1}, []string{"epoch -1 is before 1970"}},
+		{"epoch", Layout{Epoch: -2}, []string{"epoch -2 is before 1970"}},
 		{"unit below 1ms", Layout{TimeUnit: time.Microsecond}, []string{"time unit 1µs is not a whole number of milliseconds from 1ms to 1h"}},
 		{"unit not whole", Layout{TimeUnit: 1500 * time.Microsecond}, []string{"time unit 1.5ms"}},
 		{"unit negative", Layout{TimeUnit: -time.Second}, []string{"time unit -1s"}},
@@ -91,14 +91,15 @@ func TestLayoutValidate(t *testing.T) {
 		{"worker", Layout{WorkerBits: 21, SequenceBits: 1}, []string{"worker bits 21 are not 1 to 20"}},
 		{"business", Layout{BusinessBits: 21, SequenceBits: 1}, []string{"business bits 21 are not 0 to 20"}},
 		{"sequence wide", Layout{SequenceBits: 32}, []string{"sequence bits 32 are not 1 to 31"}},
-		{"no sequence left", Layout{WorkerBits: 12, BusinessBits: 10}, []string{"sequence bits 0 are not 1 to 31"}},
+		{"no sequence left", Layout{WorkerBits: 12, BusinessBits: 10}, []string{"worker 12 + business 10 bits leave none of 22 for the sequence: set sequence bits, 1 to 31"}},
+		{"one mistake", Layout{WorkerBits: 30}, []string{"worker bits 30 are not 1 to 20"}},
 		{"no time left", Layout{WorkerBits: 20, BusinessBits: 20, SequenceBits: 23}, []string{"no bits are left for the time"}},
 		{"sum", Layout{TimeBits: 42, WorkerBits: 10, SequenceBits: 12}, []string{"time 42 + worker 10 + business 0 + sequence 12 bits are 64: an id has 63"}},
-		{"huge sum", Layout{TimeBits: 255, WorkerBits: 255, BusinessBits: 255, SequenceBits: 255}, []string{"worker bits 255", "business bits 255", "sequence bits 255", "bits are 1020"}},
+		{"huge sum", Layout{TimeBits: 255, WorkerBits: 255, BusinessBits: 255, SequenceBits: 255}, []string{"worker bits 255", "business bits 255", "sequence bits 255"}},
 		{
 			"all at once",
 			Layout{Epoch: -5, TimeUnit: time.Nanosecond, TimeBits: 60, WorkerBits: 30, BusinessBits: 30, SequenceBits: 40},
-			[]string{"epoch -5", "time unit 1ns", "worker bits 30", "business bits 30", "sequence bits 40", "bits are 160"},
+			[]string{"epoch -5", "time unit 1ns", "worker bits 30", "business bits 30", "sequence bits 40"},
 		},
 	} {
 		err := c.in.Validate()
@@ -134,6 +135,24 @@ func TestEndsSaturates(t *testing.T) {
 	require.Equal(t, l.Ends().UnixMilli()-1, endOf(l, last))
 	_, err := l.Decode(math.MaxInt64)
 	require.ErrorContains(t, err, "its time is beyond the layout")
+}
+
+// The Unix epoch is an epoch as others are, although 0 is not set.
+func TestUnixEpoch(t *testing.T) {
+	t.Parallel()
+	l := Layout{Epoch: UnixEpoch, WorkerBits: 10}
+	require.NoError(t, l.Validate())
+	require.NoError(t, l.CheckTime(time.UnixMilli(DefaultEpoch)))
+	require.Equal(t, "epoch=0 unit=1ms bits=41/10/0/12", l.String())
+	require.Equal(t, time.UnixMilli(1<<41), l.Ends())
+	p, err := l.Decode(DefaultEpoch<<22 | 7<<12 | 5)
+	require.NoError(t, err)
+	require.Equal(t, Parts{Time: time.UnixMilli(DefaultEpoch), Worker: 7, Sequence: 5}, Parts{p.Time.Local(), p.Worker, p.Business, p.Sequence})
+	id, err := l.Encode(p)
+	require.NoError(t, err)
+	require.Equal(t, int64(DefaultEpoch<<22|7<<12|5), id)
+	first, last := l.Ticks(0, 10)
+	require.Equal(t, []int64{1, 10}, []int64{first, last})
 }
 
 func TestTicks(t *testing.T) {

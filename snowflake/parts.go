@@ -48,7 +48,7 @@ func (l Layout) Encode(p Parts) (int64, error) {
 	case p.Sequence < 0 || p.Sequence >= 1<<l.SequenceBits:
 		return 0, fmt.Errorf("snowflake: encode: sequence %d is not 0 to %d", p.Sequence, int64(1)<<l.SequenceBits-1)
 	}
-	tick := (p.Time.UnixMilli() - l.Epoch) / l.unit()
+	tick := (p.Time.UnixMilli() - l.epoch()) / l.unit()
 	id := tick<<(l.WorkerBits+l.BusinessBits+l.SequenceBits) | p.Worker<<(l.BusinessBits+l.SequenceBits) |
 		p.Business<<l.SequenceBits | p.Sequence
 	if id == 0 {

@@ -115,7 +115,7 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 		seqBits: uint(l.SequenceBits), tsShift: uint(l.WorkerBits + l.BusinessBits + l.SequenceBits), seqMask: l.PerTick() - 1,
 		worker: cfg.Worker << (l.BusinessBits + l.SequenceBits), last: last, pin: cfg.pin(),
 		args: []any{
-			lease.MaxClockError.Microseconds(), l.Epoch * 1000, l.TimeUnit.Microseconds(), last,
+			lease.MaxClockError.Microseconds(), l.TickTime(0).UnixMicro(), l.TimeUnit.Microseconds(), last,
 			l.PerTick(), int64(1) << max(0, min(8, int(l.SequenceBits)-2)), cfg.ahead(), cfg.Skew.Microseconds(), cfg.ExactTimes,
 		},
 		wall: time.Now, mono: func() time.Duration { return time.Since(base) },

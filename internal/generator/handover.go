@@ -163,7 +163,7 @@ func (g *Generator) newTerm(r Range) (*term, error) {
 		hi:     last<<g.seqBits | g.seqMask,
 		prefix: r.Worker << (g.layout.BusinessBits + g.layout.SequenceBits),
 		first:  rand.Int64() & g.spread,
-		pacer:  pacer{anchor: (r.Now-g.layout.Epoch)*int64(time.Millisecond) - int64(r.At)},
+		pacer:  pacer{anchor: (r.Now-g.layout.TickTime(0).UnixMilli())*int64(time.Millisecond) - int64(r.At)},
 		ended:  make(chan struct{}),
 	}, nil
 }

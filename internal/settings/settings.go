@@ -3,6 +3,9 @@
 package settings
 
 import (
+	"cmp"
+	"fmt"
+	"math/bits"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
@@ -38,13 +41,50 @@ func (c Check) Layout(l snowflake.Layout) snowflake.Layout {
 	l = l.WithDefaults()
 	err := l.Validate()
 	if err == nil {
-		err = l.CheckTime(time.Now())
+		err = cmp.Or(Epoch(l.Epoch), l.CheckTime(time.Now()))
 	}
 	if err != nil {
 		c.Take(err, func(string) string { return c.Name("Layout") })
 		return snowflake.Layout{}.WithDefaults()
 	}
 	return l
+}
+
+// Epoch returns an error if ms is not the Unix epoch and before 2000, so that it may be in seconds.
+func Epoch(ms int64) error {
+	const year2000 = 946684800000
+	if ms == snowflake.UnixEpoch || ms >= year2000 {
+		return nil
+	}
+	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
+	advice := "give Unix milliseconds"
+	if ms*1000 >= year2000 {
+		advice += fmt.Sprintf(", as %d for %s", ms*1000, at(ms*1000))
+	}
+	return fmt.Errorf("epoch %d is %s, before 2000: %s", ms, at(ms), advice)
+}
+
+// FewIDs says which bits a valid layout should give to its sequence, or "" if it has at least 32 ids
+// in each tick of 1 ms, or 10,000 a second.
+func FewIDs(l snowflake.Layout) string {
+	l = l.WithDefaults()
+	least := int64(32)
+	if l.TimeUnit > time.Millisecond {
+		least = int64(10_000 * l.TimeUnit / time.Second)
+	}
+	missing := bits.Len64(uint64(least-1)) - int(l.SequenceBits)
+	if missing <= 0 {
+		return ""
+	}
+	from, has := "worker", int(l.WorkerBits)
+	if int(l.BusinessBits) > has {
+		from, has = "business", int(l.BusinessBits)
+	}
+	advice := "use shorter ticks, or give bits of the time to the sequence"
+	if has > missing {
+		advice = fmt.Sprintf("set %s bits to %d and sequence bits to %d", from, has-missing, int(l.SequenceBits)+missing)
+	}
+	return fmt.Sprintf("only %d ids in %v for each worker id: %s", l.PerTick(), l.TimeUnit, advice)
 }
 
 // Business checks the number against the layout.

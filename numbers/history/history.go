@@ -242,7 +242,7 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 	if err != nil && !ended {
 		return 0, fmt.Errorf("history: read Since of namespace %q, the counter %q: %w; if it is damaged, follow docs/operations.md#backup-and-restore", i.cfg.Namespace, i.since.name, err)
 	}
-	if ended || r.First < max(i.cfg.Layout.Epoch, 1)*readers || r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {
+	if ended || r.First < max(i.cfg.Layout.TickTime(0).UnixMilli(), 1)*readers || r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {
 		return 0, errors.Join(err, fmt.Errorf("history: %w: the counter %q of %q has reached %d, which no process wrote; follow docs/operations.md#backup-and-restore",
 			segment.ErrStore, i.since.name, i.cfg.Namespace, r.First))
 	}
@@ -297,10 +297,11 @@ func (i *Issuer) inTurn(ctx context.Context, at time.Time, dst []int64) error {
 
 func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 	l := i.cfg.Layout
-	if now := i.now(); at.UnixMilli() < l.Epoch || at.After(now) {
-		return fmt.Errorf("%w: %s is not from the layout's epoch %s to now (%s)", ErrTime, stamp(at), stamp(time.UnixMilli(l.Epoch)), stamp(now))
+	epoch := l.TickTime(0).UnixMilli()
+	if now := i.now(); at.UnixMilli() < epoch || at.After(now) {
+		return fmt.Errorf("%w: %s is not from the layout's epoch %s to now (%s)", ErrTime, stamp(at), stamp(time.UnixMilli(epoch)), stamp(now))
 	}
-	tick := at.UnixMilli() - (at.UnixMilli()-l.Epoch)%l.TimeUnit.Milliseconds()
+	tick := at.UnixMilli() - (at.UnixMilli()-epoch)%l.TimeUnit.Milliseconds()
 	own, err := i.own(ctx)
 	if err != nil {
 		return err
@@ -311,7 +312,7 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 				ErrTime, stamp(at), i.cfg.Reserved, i.cfg.Namespace, stamp(time.UnixMilli(since)))
 		}
 	}
-	span := (at.UnixMilli() - l.Epoch) / i.cfg.Every.Milliseconds()
+	span := (at.UnixMilli() - epoch) / i.cfg.Every.Milliseconds()
 	name := i.name + strconv.FormatInt(span, 36)
 	var after int64 // the greatest number that this call took
 	for rest := dst; len(rest) > 0; {
@@ -322,7 +323,7 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 		switch {
 		case errors.Is(err, segment.ErrEnd):
 			return fmt.Errorf("%w: fewer than %d of %d ids of the %v from %s are left: spread rows over time, or reserve more in a new namespace: %w",
-				ErrFull, len(dst), i.perSpan(), i.cfg.Every, stamp(time.UnixMilli(l.Epoch+span*i.cfg.Every.Milliseconds())), err)
+				ErrFull, len(dst), i.perSpan(), i.cfg.Every, stamp(time.UnixMilli(epoch+span*i.cfg.Every.Milliseconds())), err)
 		case errors.Is(err, segment.ErrUnknown):
 			return fmt.Errorf("history: counters of %q were lost or replaced: follow docs/operations.md#backup-and-restore, and restart the process: %w", i.cfg.Namespace, err)
 		case err != nil:

@@ -16,6 +16,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	configfault "github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/internal/settings"
 	"github.com/snowlease/snowlease/schema"
 )
 
@@ -236,7 +237,7 @@ no store; "snowlease doctor --config FILE" does. It exits with 3 if it finds fau
 			if err != nil {
 				return failed(err)
 			}
-			_, faults, err := parseConfig(text, key)
+			c, faults, err := parseConfig(text, key)
 			if err != nil {
 				return failed(fmt.Errorf("%s: %w", file, err))
 			}
@@ -247,6 +248,9 @@ no store; "snowlease doctor --config FILE" does. It exits with 3 if it finds fau
 			}
 			if n := len(faults); n > 0 {
 				return failure{exitNo, fmt.Errorf("%s has faults: %d", file, n)}
+			}
+			if text := settings.FewIDs(layoutOf(c)); text != "" {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: layout: %s\n", file, text)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is valid; \"snowlease doctor --config\" compares it with the namespace\n", file)
 			return failed(err)

@@ -8,15 +8,18 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 func decodeCommand(p program) *cobra.Command {
 	var (
 		layout layoutFlags
+		store  = storeFlags{program: p, quarantine: lease.QuarantineOnChange, timeout: 30 * time.Second}
 		source string
 		d      decoder
 	)
@@ -24,12 +27,15 @@ func decodeCommand(p program) *cobra.Command {
 		Use:   "decode [flags] ID...|-",
 		Short: "Print the time, worker and sequence of ids",
 		Long: `Decode prints each ID with its decoded time, worker id, business number and sequence.
-If no flag names the layout, it is the default one, which a line below the table says.
+With --namespace, the layout is the one that the store has on record. If no flag names the layout,
+it is the default one, which a line below the table says; an ID that it puts into the future, or
+before snowlease, is of another.
 
 "-" reads IDs from the input, one a line. Decode reports an ID that cannot be decoded with
 its line or argument number, continues with the others and exits with 1.`,
 		Example: `  snowlease decode 175928847299117063 --preset discord
   snowlease decode 912050440815641783 --config config.yaml
+  snowlease decode 912050440815641783 --namespace orders
   snowlease decode 1369734562062337 --epoch 2019-05-05T00:00:00+08:00 --bits 41/5/5/12
   snowlease decode 517142922617954309 --source pgedge
   cut -d, -f1 orders.csv | snowlease decode --json -`,
@@ -40,6 +46,18 @@ its line or argument number, continues with the others and exits with 1.`,
 				return err
 			}
 			named := layout.app.file != "" || changed(cmd, layoutParts)
+			if store.namespace != "" {
+				if named || source != "" {
+					return errors.New("--namespace names the layout: give no other flag for it")
+				}
+				if l, err = store.layout(cmd); err != nil {
+					return err
+				}
+				named = true
+			}
+			if epoch := l.TickTime(0); epoch.After(time.Now()) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "Warning: the epoch %s is in the future. IDs that were made before it have wrapped around, and the times below are too late.\n", epoch.UTC().Format(time.RFC3339))
+			}
 			d.decode, d.layout, d.assumed = l.Decode, l, !named && source == ""
 			if source != "" {
 				i := slices.Index(sourceNames(), source)
@@ -58,6 +76,7 @@ its line or argument number, continues with the others and exits with 1.`,
 	}
 	layout.register(cmd)
 	layout.app.register(cmd)
+	store.registerPlace(cmd)
 	cmd.Flags().StringVar(&source, "source", "", "the generator that made the IDs, by its defaults: "+strings.Join(sourceNames(), ", "))
 	jsonFlag(cmd, &d.json)
 	return cmd
@@ -79,7 +98,7 @@ func (d *decoder) all(args []string, stdin io.Reader) error {
 		return err
 	}
 	if d.assumed && d.good > 0 && !d.json {
-		if _, err := fmt.Fprintf(d.out, "In the default layout, %s; for another, give --preset or --config.\n", d.layout.WithDefaults()); err != nil {
+		if _, err := fmt.Fprintf(d.out, "In the default layout, %s; for another, give --namespace, --preset or --config.\n", d.layout.WithDefaults()); err != nil {
 			return err
 		}
 	}
@@ -125,6 +144,9 @@ func (d *decoder) one(text, kind string, place int) error {
 	var p snowflake.Parts
 	if err == nil {
 		p, err = d.decode(int64(id))
+	}
+	if err == nil && d.assumed && (p.Time.Year() < 2025 || p.Time.After(time.Now().Add(24*time.Hour))) {
+		err = fmt.Errorf("id %d would be of %s in the default layout: which layout made it? Give --namespace, --config, --preset, --source, or --epoch and --bits", id, p.Time.Format(time.DateOnly))
 	}
 	if err != nil {
 		d.bad++

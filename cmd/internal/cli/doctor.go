@@ -15,6 +15,7 @@ import (
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/findings"
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/internal/settings"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -182,12 +183,14 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 	}
 	l = l.WithDefaults()
 	seen := fmt.Sprintf("%s%s: until %s, %.0f ids a second for each worker id", source, l, endOf(l), perSecond(l))
-	fault := l.CheckTime(time.Now())
+	fault, few := l.CheckTime(time.Now()), settings.FewIDs(l)
 	switch {
 	case fault != nil:
 		d.Fault("layout", fault.Error(), "choose another: \"snowlease layout\" shows when its time runs out")
 	case yearsLeft(l, time.Now()) < 5:
 		d.Note("layout", seen, "less than 5 years left: plan the change to another layout")
+	case few != "":
+		d.Note("layout", seen, few)
 	default:
 		d.OK("layout", seen)
 	}

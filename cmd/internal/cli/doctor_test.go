@@ -140,6 +140,8 @@ func TestDoctorReadsThePin(t *testing.T) {
 	old := snowflake.Layout{Epoch: time.Now().Add(-6 * 365 * 24 * time.Hour).UnixMilli(), TimeBits: 38, WorkerBits: 5, SequenceBits: 17}
 	s.sql("UPDATE snowlease_meta SET pin = 'layout={%s} pool=32 max_ttl=30s skew=2s'", old)
 	s.finds("", "note layout: bits=38/5/0/17")
+	s.sql("UPDATE snowlease_meta SET pin = 'layout={epoch=1577808000000 unit=1ms bits=41/5/0/4} pool=32 max_ttl=30s skew=2s'")
+	s.finds("", "note layout: only 16 ids in 1ms for each worker id")
 }
 
 func TestDoctorOnSQLite(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/settings"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -57,7 +58,7 @@ func explain(l snowflake.Layout, now time.Time) [][]string {
 	rows := [][]string{
 		{"fingerprint", l.String()},
 		{"bits", fmt.Sprintf("%d of 63: time %d, worker %d, business %d, sequence %d", l.Bits(), l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits)},
-		{"time", fmt.Sprintf("ticks of %v from %s to %s: %.1f years left", l.TimeUnit, at(l.Epoch), endOf(l), yearsLeft(l, now))},
+		{"time", fmt.Sprintf("ticks of %v from %s to %s: %.1f years left", l.TimeUnit, l.TickTime(0).UTC().Format(stamp), endOf(l), yearsLeft(l, now))},
 		{"workers", fmt.Sprintf("%d, sufficient for %d replicas: deploys and crashes need the rest", l.Workers(), snowlease.Pool{Last: l.Workers() - 1}.Replicas())},
 		{"business numbers", strconv.FormatInt(1<<l.BusinessBits, 10)},
 		{"ids", fmt.Sprintf("%d a tick, %.0f a second, for each worker and business number", l.PerTick(), perSecond(l))},
@@ -65,6 +66,9 @@ func explain(l snowflake.Layout, now time.Time) [][]string {
 	}
 	if err := l.CheckTime(now); err != nil {
 		rows = append(rows, []string{"FAULT", err.Error()})
+	}
+	if text := settings.FewIDs(l); text != "" {
+		rows = append(rows, []string{"NOTE", text})
 	}
 	return rows
 }

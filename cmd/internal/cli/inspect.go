@@ -29,7 +29,8 @@ func inspectCommand() *cobra.Command {
 		Long: `Inspect reads ids, one a line, from FILE or the input ("-"), and plans how to continue them.
 
 A plan needs what you know of the generator: --source, or its --epoch and --bits, and the
---workers in use, unless the source chooses them by itself or has the sequence above them.
+--workers in use. They need not be known if the source chooses them by itself or has the sequence
+above them, or if no source is named: the plan then stops the old processes first.
 The ids confirm it or not: the newest has to be of the last ten minutes, and worker ids,
 sequences and digits have to be possible. Lines that are no ids, and ids that the generator
 cannot have made, are counted as odd.
@@ -39,7 +40,7 @@ Without them, inspect lists as candidates the sources that the ids do not contra
 Inspect exits with 3 if there is no plan.`,
 		Example: `  mysql -N -e 'SELECT id FROM orders' shop | snowlease inspect -
   psql -At -c 'SELECT id FROM orders' shop | snowlease inspect --source bwmarrin --workers 1-3,7 -
-  snowlease inspect --epoch 2020-01-01T00:00:00Z --bits 41/10/0/12 --workers any ids.txt`,
+  snowlease inspect --epoch 2020-01-01T00:00:00Z --bits 41/10/0/12 ids.txt`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("give a FILE with ids, or \"-\" for the input")
@@ -114,7 +115,7 @@ func (f *sourceFlags) read() (s migrate.Source, err error) {
 	switch {
 	case f.name == "" && (f.layout.epoch == "" || f.layout.bits == ""):
 		return s, errors.New("give --source, or both --epoch and --bits")
-	case f.workers == "" && !s.Chooses && !s.SequenceFirst:
+	case f.workers == "" && f.name != "" && !s.Chooses && !s.SequenceFirst:
 		return s, errors.New("give the --workers in use, or \"any\" if they are not known")
 	case f.workers != "" && f.workers != "any":
 		s.Workers, err = parseWorkers(f.workers, s.Layout.Workers())

@@ -104,6 +104,7 @@ func TestInspectSays(t *testing.T) {
 		"workers not known":   {lines(idsOf(t, discord, now)), "--source=discord --workers=any", 0, []string{"workers: 0-1023", "side by side: NO", "are not stated"}},
 		"other workers":       {lines(idsOf(t, discord, now)), "--source=discord --workers=1,3", exitNo, []string{"has worker id 2, which is not stated"}},
 		"a layout of its own": {lines(idsOf(t, own, now)), parts(own, "41/10/0/12") + "--workers=1-3", 0, []string{"from the stated layout: ", "workers: 4-1023"}},
+		"its layout only":     {lines(idsOf(t, own, now)), parts(own, "41/10/0/12"), 0, []string{"from the stated layout: ", "workers: 0-1023", "side by side: NO"}},
 		"its own order":       {lines(idsOf(t, turned, now)), parts(own, "41/10/0/12") + "--sequence-first", 0, []string{"side by side: NO", "has the sequence above the worker id"}},
 		"only numbers":        {"1\n2\n3\n", "", exitNo, []string{"no plan"}},
 		"no ids":              {"id\n\nx1\n", "", exitFailed, []string{"there are no ids"}},

@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/internal/settings"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -28,7 +30,7 @@ func (f *layoutFlags) register(cmd *cobra.Command) {
 // registerParts adds the flags of a layout without the preset.
 func (f *layoutFlags) registerParts(cmd *cobra.Command, otherwise string) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.epoch, "epoch", "", "start of time, Unix milliseconds or RFC 3339 (default: "+otherwise+")")
+	flags.StringVar(&f.epoch, "epoch", "", "start of time, Unix milliseconds, 0 for 1970, or RFC 3339 (default: "+otherwise+")")
 	flags.DurationVar(&f.unit, "unit", 0, "length of a tick (default: "+otherwise+")")
 	flags.StringVar(&f.bits, "bits", "", "widths time/worker/business/sequence, such as 41/5/0/17 (default: "+otherwise+")")
 }
@@ -41,14 +43,20 @@ func (f *layoutFlags) read(cmd *cobra.Command) (snowflake.Layout, error) {
 	if err := f.app.read(cmd); err != nil {
 		return snowflake.Layout{}, err
 	}
-	switch c := f.app.config; {
-	case c == nil:
+	if f.app.config == nil {
 		return f.layout()
-	case c.Preset == "":
-		return c.Layout.WithDefaults(), nil
-	default:
-		return snowflake.Preset(c.Preset)
 	}
+	return layoutOf(*f.app.config), nil
+}
+
+// layoutOf returns the layout of a valid configuration.
+func layoutOf(c idworker.Config) snowflake.Layout {
+	if c.Preset == "" {
+		return c.Layout.WithDefaults()
+	}
+	l, err := snowflake.Preset(c.Preset)
+	must(err)
+	return l
 }
 
 func (f *layoutFlags) layout() (snowflake.Layout, error) {
@@ -94,10 +102,16 @@ func parseEpoch(s string) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("--epoch %w", err)
 	}
-	if t.UnixMilli() < 1 {
-		return 0, fmt.Errorf("--epoch %q is not after 1970", s)
+	switch ms := t.UnixMilli(); {
+	case ms < 0:
+		return 0, fmt.Errorf("--epoch %q is before 1970", s)
+	case ms == 0:
+		return snowflake.UnixEpoch, nil
+	case t.UTC().Year() < 2000 && !strings.Contains(s, "-"): // no date
+		return 0, fmt.Errorf("--epoch: %w", settings.Epoch(ms))
+	default:
+		return ms, nil
 	}
-	return t.UnixMilli(), nil
 }
 
 func parseBits(s string, l *snowflake.Layout) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 const envStore = target.EnvStore
@@ -35,16 +36,36 @@ type storeFlags struct {
 func (f *storeFlags) register(cmd *cobra.Command, p program) {
 	f.program = p
 	flags := cmd.Flags()
-	flags.StringVar(&f.store, "store", "", "where the store is (default: $"+envStore+p.Else+")")
 	f.app.register(cmd)
-	flags.StringVar(&f.namespace, "namespace", "", "the namespace")
-	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, if the application sets one")
+	f.registerPlace(cmd)
 	f.quarantine = lease.QuarantineOnChange
 	if f.program.Numbers {
 		flags.StringVar((*string)(&f.quarantine), "quarantine", string(lease.QuarantineOnChange), "on-change or never, as in the application's configuration")
 	}
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "time limit of the command")
 	cmd.Long += "\n" + f.program.Stores
+}
+
+// registerPlace adds the flags that name the store and the namespace.
+func (f *storeFlags) registerPlace(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.store, "store", "", "where the store is (default: $"+envStore+f.program.Else+")")
+	flags.StringVar(&f.namespace, "namespace", "", "the namespace")
+	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, if the application sets one")
+}
+
+// layout returns the layout that the namespace has on record.
+func (f *storeFlags) layout(cmd *cobra.Command) (l snowflake.Layout, err error) {
+	if err := f.complete(cmd, false); err != nil {
+		return l, err
+	}
+	return l, f.with(cmd, func(ctx context.Context, o *target.Opened) error {
+		rec, err := o.Record(ctx, f.namespace)
+		if err == nil {
+			l, err = parseLayout(rec.Pin.Layout)
+		}
+		return err
+	})
 }
 
 // must panics on errors that only a bug in this program can cause.
