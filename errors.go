@@ -12,9 +12,8 @@ var (
 	// id; NextIDWait and NextIDs wait for the end of a Reset. The error also wraps the last
 	// error of the center, if any.
 	ErrNotStarted = generator.ErrNotStarted
-	// ErrLeaseExpired is returned if the center has not renewed the lease in time, or if a
-	// burst has used up a range that begins ahead of the clock, until the next renewal. The
-	// error also wraps the last error of the center, if any, such as lease.ErrLost.
+	// ErrLeaseExpired is returned if the center has not renewed the lease in time. The error
+	// also wraps the last error of the center, if any, such as lease.ErrLost.
 	ErrLeaseExpired = generator.ErrLeaseExpired
 	// ErrStopped is returned after Stop.
 	ErrStopped = generator.ErrStopped

@@ -9,37 +9,73 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// TestRateAfterAFirstStart: a range that begins ahead of the clock is short at first, and is shared
-// out until the clock has caught up. A burst may have used it up.
-func TestRateAfterAFirstStart(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		layout := snowflake.Layout{SequenceBits: 2, TimeBits: 41} // few ids, so that few are to be made
-		w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Layout: layout})
-		require.NoError(t, err)
-		defer func() { _ = w.Stop(context.Background()) }()
-		start := time.Now()
-		for err == nil {
-			_, err = w.NextID()
-		}
-		require.ErrorIs(t, err, snowlease.ErrLeaseExpired)
-		require.Less(t, time.Since(start), time.Second)
-
-		made := [70]float64{} // in each second, of the ids that the layout has
-		for {
-			_, err := w.NextIDWait(t.Context())
-			require.NoError(t, err)
-			second := int(time.Since(start).Seconds())
-			if second == len(made) {
-				break
-			}
-			made[second] += 1 / float64(1000*layout.PerTick())
-		}
-		for second, least := range map[int]float64{2: 0.03, 10: 0.15, 30: 0.5, 60: 0.8} { // as docs/reliability.md says
-			require.Greater(t, made[second], least, second)
-			require.Less(t, made[second], 3*least, second)
-		}
-	})
+// TestFullRate: while the store answers, a worker makes all ids of its layout from the third second
+// on, whatever happened to the store, and no caller sees an expired lease.
+func TestFullRate(t *testing.T) {
+	few := snowflake.Layout{SequenceBits: 1, TimeBits: 41} // few ids, so that few are to be made
+	for name, test := range map[string]struct {
+		layout  snowflake.Layout
+		cfg     snowlease.Config
+		other   snowlease.Config        // of a member that was there before
+		happens func(*memcenter.Center) // a minute after the start
+		seconds int
+	}{
+		"first start":                 {layout: few, seconds: 75},
+		"4 sequence bits":             {layout: snowflake.Layout{SequenceBits: 4, TimeBits: 41}, seconds: 10},
+		"ticks of 10 ms":              {layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond, SequenceBits: 4}, seconds: 75},
+		"a long max_ttl":              {layout: few, cfg: snowlease.Config{MaxTTL: 10 * time.Minute}, seconds: 120},
+		"the long max_ttl of another": {layout: few, happens: func(c *memcenter.Center) { c.Reincarnate("1") }, other: snowlease.Config{MaxTTL: 10 * time.Minute}, seconds: 120},
+		"a long ttl":                  {layout: few, cfg: snowlease.Config{TTL: 10 * time.Minute}, seconds: 75},
+		"a lead as long as a TTL":     {layout: few, cfg: snowlease.Config{MaxAhead: 30 * time.Second}, seconds: 75},
+		"a wipe":                      {layout: few, happens: func(c *memcenter.Center) { c.Wipe() }, seconds: 75},
+		"a failover":                  {layout: few, happens: func(c *memcenter.Center) { c.Reincarnate("1") }, seconds: 75},
+		"the clock is set back":       {layout: few, happens: func(c *memcenter.Center) { c.Advance(-15 * time.Second) }, seconds: 75},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				center := memcenter.New()
+				center.Intercept(func(context.Context, string, bool) error { time.Sleep(2 * time.Millisecond); return nil })
+				test.cfg.Namespace, test.cfg.Layout = "orders", test.layout
+				if test.other.MaxTTL > 0 {
+					test.other.Namespace, test.other.Layout = "orders", test.layout
+					w, err := snowlease.Open(t.Context(), center, test.other)
+					require.NoError(t, err)
+					require.NoError(t, w.Stop(t.Context()))
+				}
+				w, err := snowlease.Open(t.Context(), center, test.cfg)
+				require.NoError(t, err)
+				defer func() { _ = w.Stop(context.Background()) }()
+				if test.happens != nil {
+					for range 60 { // at a hundredth of the rate
+						for range int(time.Second/test.layout.WithDefaults().TimeUnit) * int(test.layout.PerTick()) / 100 {
+							_, err := w.NextID()
+							require.NoError(t, err)
+						}
+						time.Sleep(time.Second)
+					}
+					test.happens(center)
+				}
+				start, second, made := time.Now(), 0, 0.0
+				full := float64(time.Second/test.layout.WithDefaults().TimeUnit) * float64(test.layout.PerTick())
+				for second < test.seconds {
+					_, err := w.NextID()
+					require.NotErrorIs(t, err, lease.ErrLost)
+					require.NotErrorIs(t, err, snowlease.ErrLeaseExpired, second)
+					if at := int(time.Since(start).Seconds()); at > second {
+						if second >= 2 {
+							require.Greater(t, made/full, 0.95, second)
+						}
+						second, made = at, 0
+					}
+					if err == nil {
+						made++
+					}
+				}
+			})
+		})
+	}
 }

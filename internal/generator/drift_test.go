@@ -47,7 +47,7 @@ func TestIDsFitJavaScriptForDecades(t *testing.T) {
 		}
 		require.Equal(t, maxSafe, greatest)
 		_, err = b.NextID()
-		require.ErrorIs(t, err, ErrLeaseExpired)
+		require.ErrorIs(t, err, ErrExhausted)
 	}
 }
 

@@ -26,8 +26,8 @@ import (
 //
 // If a range begins ahead of the clock, ids start at its beginning: see
 // lease.Request.Ahead. If the center's clock steps back, ids go on from where they
-// were. They are then paced so that the rest of the range lasts until the clock has
-// caught up.
+// were. If a renewal gives no more for a while, they are paced so that the rest of the range
+// lasts until it does.
 //
 // NextID suits most callers. NextIDs fills a slice, for bulk inserts. NextIDWait waits
 // where NextID fails.
@@ -79,6 +79,9 @@ type Range struct {
 	Floor, Ceiling int64         // Unix milliseconds of the center's clock
 	Now            int64         // the center's clock at its answer, Unix milliseconds
 	At             time.Duration // Generator.Elapsed when the answer arrived
+	// Grows is when a renewal begins to give a later Ceiling, Unix milliseconds of the
+	// center's clock: Ceiling or later if none does.
+	Grows int64
 }
 
 type state uint8
@@ -99,15 +102,19 @@ type term struct {
 	lo, hi int64  // the first and last value of last in the range; hi < 0 means none
 	prefix int64  // worker and business number in their places
 	raised int64  // the value of last until the first id of the term
+	half   int64  // the value of last that closes wanted
 	first  int64  // low bits of the first id; random, since many processes issue only one
 	pacer
-	ended chan struct{}
+	ended   chan struct{}
+	wanted  chan struct{} // closed when half of the range is used
+	asked   atomic.Bool   // wanted is closed
+	failing atomic.Bool   // a renewal has failed
 	rush
 }
 
 // none returns a term without a range.
 func none(s state, drops uint32, p pacer) *term {
-	return &term{state: s, drops: drops, hi: -1, pacer: p, ended: make(chan struct{})}
+	return &term{state: s, drops: drops, hi: -1, half: never, pacer: p, ended: make(chan struct{})}
 }
 
 // DefaultMaxAhead is how far a burst may run ahead of the clock by default.
@@ -197,8 +204,8 @@ func (g *Generator) pause(p point) {
 	}
 }
 
-// NextID returns the next id. If a burst has used up its lead, NextID sleeps once, for
-// at most one tick.
+// NextID returns the next id. If a burst has used up its lead or the range, NextID sleeps
+// once, for at most one tick.
 //
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted. The id is then 0.
 func (g *Generator) NextID() (int64, error) { return g.next(0, false) }
@@ -263,6 +270,9 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 		}
 		v = max(tick<<(g.seqBits&63)|low, last+1)
 		end := min(v+want-1, g.bound(t, mono, tick))
+		if max(v, end) >= t.half {
+			t.want()
+		}
 		if end < v {
 			return v, 0, t
 		}

@@ -41,7 +41,8 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 		return t.raised
 	})
 	g.pause(raisedSwap)
-	g.setPace(t, old.pacer)
+	lead, ahead := g.leadAt(old.pacer, g.mono(), used)
+	g.setPace(t, max(lead, t.lo>>g.seqBits*g.unit-ahead))
 	installed := g.term.CompareAndSwap(marker, t)
 	close(old.ended)
 	close(marker.ended)
@@ -65,7 +66,7 @@ func (g *Generator) Extend(prev, next Range) bool {
 		return false
 	}
 	t.drops, t.raised, t.first = cur.drops, cur.raised, cur.first
-	g.setPace(t, cur.pacer)
+	g.setPace(t, cur.anchor+cur.lead(g.mono()))
 	g.pause(checkedExtend)
 	// A plain store could revive a generator that has stopped meanwhile.
 	if !g.term.CompareAndSwap(cur, t) {
@@ -74,6 +75,21 @@ func (g *Generator) Extend(prev, next Range) bool {
 	close(cur.ended)
 	return true
 }
+
+// Wanted returns a channel that is closed when callers have used half of the current range,
+// if a renewal gives more. It stays open until another range is installed if they do not.
+func (g *Generator) Wanted() <-chan struct{} { return g.term.Load().wanted }
+
+// want closes wanted.
+func (t *term) want() {
+	if !t.asked.Load() && t.asked.CompareAndSwap(false, true) {
+		close(t.wanted)
+	}
+}
+
+// RenewalFailed says that the current range has not been renewed although that was tried.
+// From then on, a burst that has used up the range gets ErrLeaseExpired, as after its end.
+func (g *Generator) RenewalFailed() { g.term.Load().failing.Store(true) }
 
 // Stop ends issuing. No id is issued from its return until Resume and Adopt. Stop returns the
 // last millisecond used within the generator's range, which is never below the range's
@@ -165,5 +181,6 @@ func (g *Generator) newTerm(r Range) (*term, error) {
 		first:  rand.Int64() & g.spread,
 		pacer:  pacer{anchor: (r.Now-g.layout.TickTime(0).UnixMilli())*int64(time.Millisecond) - int64(r.At)},
 		ended:  make(chan struct{}),
+		wanted: make(chan struct{}),
 	}, nil
 }

@@ -3,25 +3,39 @@ package generator
 import "time"
 
 // A pacer combines two clocks: the center's clock, as far as a term knows it, and the
-// lead clock, ahead of which a burst may run by MaxAhead. They differ only if the
-// center's clock stepped back, or if the range begins above it. Then the lead clock
-// goes on from where it was, or starts with the range, until the center's clock has
-// caught up.
+// lead clock, ahead of which a burst may run by MaxAhead. They differ only while the last
+// id lies ahead of the center's clock because that stepped back, or because the range
+// begins above it. The lead clock then goes on from the last id, or starts with the range,
+// or as much earlier as the last id was ahead of it before.
 //
-// Ids cannot go back, and the center extends the range only when its clock is within
-// TTL of the range's end. The rest of the range must last until then. The lead clock
-// therefore slows down so that both clocks meet MaxAhead before that end. Its pace is
-// left/(left+back), at most 1, where back is how far the center's clock is behind and
-// left is the rest of the range without MaxAhead.
+// It runs at most at the pace fastest, so that the two clocks meet some day. A range that
+// begins above the center's clock grows as fast as that clock, if its holder fetches more
+// whenever half of the range is used. The lead clock runs more slowly in two cases:
 //
-// So no id lies more than MaxAhead above the beginning of the range or the highest time
-// of the center's clock, whichever is later. The highest time is the one that the clock
-// showed, or would show if it had not stepped back.
+//   - The center extends the range only from Range.Grows on, because its clock stepped back.
+//     What is left of the range, but for the reserve, is shared out until then.
+//   - Less than reserve is left. The lead clock loses up to a third, so that the range lasts
+//     from one renewal to the next.
+//
+// So no id lies more than MaxAhead above the highest time of the center's clock, or above a
+// clock that began with the range, whichever is later. The highest time is the one that the
+// clock showed, or would show if it had not stepped back.
 type pacer struct {
 	anchor int64   // ns from the epoch to the generator's start, by the center's clock
-	level  int64   // Elapsed in ns when the center's clock has caught up
-	pace   float64 // of the lead clock until then
+	level  int64   // Elapsed in ns when the center's clock catches up with the lead clock
+	from   int64   // Elapsed in ns when the lead clock showed start
+	start  int64   // as the Elapsed at which the center's clock shows the same time
+	pace   float64 // of the lead clock from then until level
 }
+
+// fastest is a little less than the pace of the center's clock.
+const fastest = 127.0 / 128
+
+// reserve is how much of a range remains for the time that a renewal takes.
+const reserve = 300 * time.Millisecond
+
+// never is a value of last that is not reached.
+const never = 1<<63 - 1
 
 // lead returns the lead clock at mono, as the Elapsed at which the center's clock shows
 // the same time.
@@ -29,18 +43,44 @@ func (p pacer) lead(mono int64) int64 {
 	if mono >= p.level {
 		return mono
 	}
-	return p.level - int64(float64(p.level-mono)*p.pace)
+	return p.start + int64(float64(mono-p.from)*p.pace)
 }
 
-// setPace continues old's lead clock in t.
-func (g *Generator) setPace(t *term, old pacer) {
-	mono := g.mono()
-	lead := max(old.anchor+old.lead(mono), t.lo>>g.seqBits*g.unit) - t.anchor
+// leadAt returns the lead clock at mono in ns since the epoch, and how far a value of last is
+// ahead of it.
+func (g *Generator) leadAt(p pacer, mono, last int64) (lead, ahead int64) {
+	if p == (pacer{}) { // before the first range, or after a stop
+		return 0, 0
+	}
+	lead = p.anchor + p.lead(mono)
+	return lead, max(0, last>>g.seqBits*g.unit-lead)
+}
+
+// setPace begins the lead clock of t at a time, in ns since the epoch, or at the last id or
+// MaxAhead below the end of the range, if these are earlier. It also sets when half of the
+// range is used.
+func (g *Generator) setPace(t *term, at int64) {
+	mono, next := g.mono(), g.last.Load()+1
+	end := t.hi>>g.seqBits*g.unit - t.anchor
+	lead := min(at-t.anchor, next>>g.seqBits*g.unit-t.anchor, end-g.ahead*g.unit)
+	wait := (t.Grows-g.layout.Epoch)*int64(time.Millisecond) - t.anchor - mono
+	t.half = never
+	if wait <= 0 {
+		next = max(next, t.lo, g.tick(t, mono)<<g.seqBits)
+		t.half = next + (t.hi-next)/2
+	}
 	if lead <= mono {
 		return
 	}
-	t.level = max(lead, (t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor)
-	t.pace = float64(t.level-lead) / float64(t.level-mono)
+	rest, pace := end-g.ahead*g.unit-lead, fastest
+	switch {
+	case wait > 0:
+		pace = min(pace, float64(rest-min(rest/2, int64(reserve)))/float64(wait))
+	case rest < int64(reserve):
+		pace -= float64(int64(reserve)-rest) / float64(time.Second)
+	}
+	t.from, t.start, t.pace = mono, lead, pace
+	t.level = mono + int64(float64(lead-mono)/(1-pace))
 }
 
 // tick returns the center's time at mono, as far as t knows it, in ticks.
@@ -64,7 +104,7 @@ func (g *Generator) leadTick(t *term, mono, tick int64) int64 {
 func (g *Generator) until(t *term, v int64) time.Duration {
 	mono := (v>>g.seqBits-g.ahead)*g.unit - t.anchor
 	if mono < t.level {
-		mono = t.level - int64(float64(t.level-mono)/t.pace)
+		mono = t.from + int64(float64(mono-t.start)/max(t.pace, 1e-9)) + 1 // rounded up
 	}
 	return time.Duration(max(1, mono-g.mono()))
 }

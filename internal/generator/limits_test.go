@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/snowlease/snowlease/snowflake"
@@ -29,8 +30,102 @@ func TestLeadEndsAtTheCeiling(t *testing.T) {
 	}
 	require.LessOrEqual(t, got, 64*5)
 	require.Greater(t, got, 64*4)
+	// The renewal may be under way.
 	_, err := b.NextID()
+	require.ErrorIs(t, err, ErrExhausted)
+	require.NoError(t, b.Err())
+	// It was tried.
+	b.RenewalFailed()
+	_, err = b.NextID()
 	require.ErrorIs(t, err, ErrLeaseExpired)
+	require.ErrorIs(t, b.Err(), ErrLeaseExpired)
+	// It came.
+	next := r
+	next.Ceiling += 2
+	require.True(t, b.Extend(r, next))
+	require.NoError(t, b.NextIDs(t.Context(), make([]int64, 64*2)))
+	_, err = b.NextID()
+	require.ErrorIs(t, err, ErrExhausted)
+	// Time has passed the range.
+	b.advance(7 * time.Millisecond)
+	_, err = b.NextID()
+	require.ErrorIs(t, err, ErrLeaseExpired)
+	require.ErrorIs(t, b.Err(), ErrLeaseExpired)
+}
+
+// Callers who wait at the end of a range get ids as soon as it is renewed.
+func TestWaitForARenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.UnixMilli(t0)))
+		b := newBench(t, snowflake.JSSafe())
+		r := lent(1, t0, 5*time.Millisecond)
+		b.adopt(t, r)
+		b.take(1 << 20)
+		renewed := func() {
+			next := r
+			next.Ceiling += 10
+			require.True(t, b.Extend(r, next))
+			r = next
+		}
+		begun := time.Now()
+		time.AfterFunc(b.layout.TimeUnit/2, renewed)
+		_, err := b.NextID()
+		require.NoError(t, err)
+		require.Equal(t, b.layout.TimeUnit/2, time.Since(begun))
+		time.AfterFunc(time.Hour, renewed)
+		require.NoError(t, b.NextIDs(t.Context(), make([]int64, 64*15)))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		time.AfterFunc(time.Minute, b.RenewalFailed)
+		err = b.NextIDs(ctx, make([]int64, 64*10))
+		require.ErrorIs(t, err, ErrLeaseExpired)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+// Half of a range is what is left of it when it is installed.
+func TestWanted(t *testing.T) {
+	wanted := func(b *bench) bool {
+		select {
+		case <-b.Wanted():
+			return true
+		default:
+			return false
+		}
+	}
+	b := newBench(t, snowflake.JSSafe())
+	require.Nil(t, b.Wanted())
+	r := Range{Worker: 1, Floor: t0 - 1, Ceiling: t0 + 99, Now: t0}
+	b.adopt(t, r)
+	require.NoError(t, b.NextIDs(t.Context(), make([]int64, 64*49)))
+	require.False(t, wanted(b))
+	require.NoError(t, b.NextIDs(t.Context(), make([]int64, 64*2)))
+	require.True(t, wanted(b))
+
+	next := r // used by time
+	next.Ceiling, next.Now, next.At = t0+149, t0+50, b.Elapsed()
+	require.True(t, b.Extend(r, next))
+	require.False(t, wanted(b))
+	b.advance(40 * time.Millisecond)
+	b.next(t)
+	require.False(t, wanted(b))
+	b.advance(15 * time.Millisecond)
+	b.next(t)
+	require.True(t, wanted(b))
+
+	require.True(t, b.Extend(next, next))
+	b.rushing()
+	for range 64 * 30 {
+		b.next(t)
+	}
+	require.True(t, b.term.Load().on())
+	require.True(t, wanted(b))
+
+	late := next // gives no more yet
+	late.Grows = late.Ceiling
+	require.True(t, b.Extend(next, late))
+	require.NoError(t, b.NextIDs(t.Context(), make([]int64, 64*10)))
+	require.False(t, wanted(b))
 }
 
 func TestBatchThatFailsLeavesNothing(t *testing.T) {

@@ -80,6 +80,9 @@ func (g *Generator) turn(t *term, v, end int64) (int64, *term) {
 	if v > bound || behind > 1 {
 		bound = 0
 	}
+	if v >= t.half {
+		t.want()
+	}
 	if bound != end {
 		t.end.CompareAndSwap(end, bound)
 	}

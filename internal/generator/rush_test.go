@@ -154,10 +154,11 @@ func TestRushBeyondTheRange(t *testing.T) {
 	b.rushing()
 	for {
 		if _, err := b.NextID(); err != nil {
-			require.ErrorIs(t, err, ErrLeaseExpired)
+			require.ErrorIs(t, err, ErrExhausted)
 			break
 		}
 	}
+	<-b.Wanted()
 	require.Greater(t, b.last.Load(), b.term.Load().hi)
 	require.Equal(t, r.Ceiling, b.Stop())
 }

@@ -24,8 +24,22 @@ func (g *Generator) nextSlow(business int64) (int64, error) {
 			continue
 		}
 		g.waits.Add(1)
-		time.Sleep(min(g.until(t, v), time.Duration(g.unit)))
+		g.doze(t, v)
 		slept = true
+	}
+}
+
+// doze sleeps for at most a tick, until t may allow v.
+func (g *Generator) doze(t *term, v int64) {
+	d := time.Duration(g.unit)
+	if v <= t.hi {
+		d = min(d, g.until(t, v))
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.ended:
 	}
 }
 
@@ -37,11 +51,11 @@ func (g *Generator) await(ctx context.Context, t *term, v int64) error {
 	case err == nil: // as in nextSlow
 		runtime.Gosched()
 		return nil
-	case errors.Is(err, ErrExhausted):
+	case errors.Is(err, ErrExhausted) && v <= t.hi:
 		timer := time.NewTimer(g.until(t, v))
 		defer timer.Stop()
 		moved = timer.C
-	case errors.Is(err, ErrLeaseExpired), t.dropped():
+	case t.state == held, t.dropped():
 	default:
 		return err
 	}
@@ -52,7 +66,7 @@ func (g *Generator) await(ctx context.Context, t *term, v int64) error {
 	case <-t.ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		return fmt.Errorf("%w: %w", g.why(t, v), context.Cause(ctx))
 	}
 }
 
@@ -70,20 +84,21 @@ func (g *Generator) why(t *term, v int64) error {
 		return ErrStopped
 	case t.state == notStarted:
 		return ErrNotStarted
-	case v > t.hi:
+	case v > t.hi && (t.failing.Load() || g.tick(t, g.mono()) > t.hi>>g.seqBits):
 		return ErrLeaseExpired
 	}
 	return ErrExhausted
 }
 
-// Err returns why NextID would fail now, or nil. It ignores a burst that has used up
-// its lead.
+// Err returns why NextID would fail now, or nil. It ignores a burst that has used up its
+// lead, or the range while no renewal has failed.
 //
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped.
 func (g *Generator) Err() error {
 	t := g.term.Load()
-	if t.state == held && max(g.last.Load()+1, g.tick(t, g.mono())<<g.seqBits) <= t.hi {
+	err := g.why(t, max(g.last.Load()+1, g.tick(t, g.mono())<<g.seqBits))
+	if errors.Is(err, ErrExhausted) {
 		return nil
 	}
-	return g.why(t, t.hi+1)
+	return err
 }

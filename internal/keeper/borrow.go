@@ -38,6 +38,7 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 	at := k.cfg.Generator.Elapsed()
 	late := call.Err()
 	cancel()
+	k.took = time.Since(k.began)
 	final = errors.As(err, new(*lease.MismatchError)) || errors.As(err, new(*lease.ClockError)) || errors.Is(err, lease.ErrSetup)
 	k.unsure = !final && !errors.As(err, new(*lease.QuarantineError)) && !errors.As(err, new(*lease.NoFreeWorkerError))
 	switch {
@@ -167,11 +168,12 @@ func (k *Keeper) count(err error) {
 		return
 	}
 	k.pace.failure()
+	k.cfg.Generator.RenewalFailed()
 	k.mu.Lock()
 	k.status.Failures++
 	k.mu.Unlock()
 }
 
 func rangeOf(g lease.Grant, at time.Duration) generator.Range {
-	return generator.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
+	return generator.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at, Grows: grows(g)}
 }

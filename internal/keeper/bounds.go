@@ -6,6 +6,22 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
+// asking returns the grant to renew, for a ceiling TTL above the last id, which may be further
+// ahead of the clock than the floor is. What the namespace allows for bounds it.
+func (k *Keeper) asking() lease.Grant {
+	g := k.grant
+	ahead := k.cfg.Generator.Lead() - time.Duration(max(0, g.Floor-k.Now().UnixMilli()))*time.Millisecond
+	g.TTL = min(g.TTL+max(0, ahead).Truncate(time.Millisecond), max(g.TTL, g.Pinned.Used()))
+	g.MaxTTL = max(g.MaxTTL, g.TTL)
+	return g
+}
+
+// grows returns when asking begins to give a later ceiling than that of g. A center of one host
+// pins nothing; its ranges end TTL above the clock.
+func grows(g lease.Grant) int64 {
+	return g.Ceiling - max(g.TTL, g.Pinned.Used()).Milliseconds()
+}
+
 // covered returns a renewed g with a ceiling at most the MaxTTL of the namespace above the center's
 // clock, unless that of the range in use is later. A later one may be on record, as of a renewal by
 // a clock that was ahead, whose answer was lost. No quarantine covers it.

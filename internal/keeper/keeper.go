@@ -135,6 +135,7 @@ type Keeper struct {
 	lent   generator.Range
 	pace   pace
 	began  time.Time // the attempt
+	took   time.Duration
 }
 
 // New returns a Keeper that has not started. Errors: those of Request.Validate.

@@ -24,15 +24,17 @@ func (k *Keeper) run(ctx context.Context) {
 				continue
 			}
 			k.failed(ctx, "worker id not borrowed; retrying", err)
+			k.expired() // if a burst has used up the range
 			if pause = k.jitter(k.pause(err)); final {
 				pause = k.jitter(maxPause/2, maxPause)
 			}
 			continue
 		}
+		var wanted <-chan struct{} // not after a failure
 		if pause == 0 {
-			pause = k.untilRenewal()
+			pause, wanted = k.untilRenewal(), k.cfg.Generator.Wanted()
 		}
-		if !sleep(ctx, pause) {
+		if !k.rest(ctx, pause, wanted) {
 			return
 		}
 		pause = k.renew(ctx)
@@ -48,11 +50,13 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 	}
 	k.began = time.Now()
 	call, cancel := context.WithTimeout(ctx, patience)
-	g, err := k.cfg.Center.Renew(call, k.grant)
+	g, err := k.cfg.Center.Renew(call, k.asking())
 	at := k.cfg.Generator.Elapsed()
 	cancel()
+	k.took = time.Since(k.began)
 	switch {
 	case err == nil:
+		g.TTL, g.MaxTTL = k.grant.TTL, k.grant.MaxTTL
 		g = k.covered(g, at)
 		next := rangeOf(g, at)
 		if err := k.install(next); err != nil {
@@ -94,6 +98,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 	}
 	k.count(err)
 	k.failed(ctx, "lease not renewed; retrying", err)
+	k.expired() // as above
 	return k.jitter(k.pause(err))
 }
 

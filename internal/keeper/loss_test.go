@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -83,12 +85,98 @@ func TestShortRangeLastsUntilItsRenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.of("narrow", snowflake.Layout{WorkerBits: 2, SequenceBits: 2}, nil)
 		r.start()
+		r.next()
+		time.Sleep(5 * time.Second) // almost all of it is there for an outage, also if few ids are made
+		g := r.keeper.Status().Grant
+		require.Greater(t, g.Ceiling, g.Floor+3000)
 		for range 5000 {
 			time.Sleep(10 * time.Millisecond)
 			for range 4 {
 				r.next()
 			}
 		}
+	})
+}
+
+// When callers have used half of a range, it is renewed at once, but not sooner than a quarter of
+// a second after the last call began, or twice as long as that took, and not while calls fail.
+func TestRenewalOnDemand(t *testing.T) {
+	for took, pause := range map[time.Duration]time.Duration{5 * time.Millisecond: 250 * time.Millisecond, 200 * time.Millisecond: 400 * time.Millisecond} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.of("narrow", snowflake.Layout{SequenceBits: 1, TimeBits: 41}, nil)
+			r.start()
+			var at []time.Time
+			r.center.Intercept(func(_ context.Context, _ string, after bool) error {
+				if !after {
+					at = append(at, time.Now())
+				}
+				time.Sleep(took / 2)
+				return nil
+			})
+			begun := time.Now()
+			use := func() {
+				for len(at) < 20 {
+					_, err := r.gen.NextID()
+					if err != nil {
+						require.ErrorIs(t, err, generator.ErrExhausted)
+					}
+				}
+			}
+			use()
+			for i := 4; i < len(at); i++ { // before that, the range is short
+				require.GreaterOrEqual(t, at[i].Sub(at[i-1]), pause)
+			}
+			require.Less(t, time.Since(begun), 22*pause)
+			require.Equal(t, lease.DefaultTTL, r.keeper.Status().Grant.TTL)
+
+			failed := r.keeper.Status().Failures
+			r.down()
+			begun = time.Now()
+			for err := error(nil); err == nil || time.Since(begun) < 20*time.Second; {
+				if _, err = r.gen.NextID(); errors.Is(err, generator.ErrLeaseExpired) {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			require.Less(t, r.keeper.Status().Failures-failed, int64(15))
+			require.Contains(t, r.log.String(), "ids stopped")
+		})
+	}
+}
+
+// The times of ids may run ahead by MaxTTL where they begin there, whatever the TTL is: a lease
+// ends TTL above the last id. Its expiry does too, not by the clock.
+func TestRangeAheadByALongMaxTTL(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.center.Wipe()
+		r.of("narrow", snowflake.Layout{SequenceBits: 1, TimeBits: 41}, func(c *keeper.Config) { c.Request.MaxTTL = 10 * time.Minute })
+		r.start()
+		for range 12_000 { // two minutes at half of the rate
+			for range 10 {
+				r.next()
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		g := r.keeper.Status().Grant
+		require.Equal(t, lease.DefaultTTL, g.TTL)
+		require.Greater(t, g.Ceiling, g.Floor+70_000)
+		require.LessOrEqual(t, g.Ceiling, g.Floor+95_000)
+		slots, err := r.center.Slots(t.Context(), r.namespace)
+		require.NoError(t, err)
+		require.LessOrEqual(t, slots[g.Worker].Expires, slots[g.Worker].Mark)
+	})
+}
+
+// After the center's clock has stepped back, the range grows again when it has caught up, and is
+// renewed then.
+func TestRenewalWhenTheClockHasCaughtUp(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.start()
+		time.Sleep(15 * time.Second)
+		r.center.Advance(-12 * time.Second)
+		renewed := r.calls("renew")
+		time.Sleep(20 * time.Second)
+		require.Greater(t, len(*renewed), 1)
+		require.Less(t, (*renewed)[1].Sub((*renewed)[0]), 4*time.Second)
 	})
 }
 

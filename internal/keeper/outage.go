@@ -68,7 +68,9 @@ func (o *outage) begin(k *Keeper) (lent generator.Range, stopped bool) {
 	defer o.mu.Unlock()
 	switch err := k.cfg.Generator.Err(); {
 	case err == nil: // extended meanwhile, by the caller even; or the generator's clock is slow
-		o.timer.Reset(max(k.left(o.lent), time.Second/10))
+		if o.timer != nil {
+			o.timer.Reset(max(k.left(o.lent), time.Second/10))
+		}
 	case errors.Is(err, generator.ErrLeaseExpired) && o.since.IsZero():
 		o.since = time.Now().Add(min(0, k.left(o.lent))) // a paused process notices late
 		stopped = true

@@ -72,12 +72,16 @@ func (k *Keeper) pause(err error) (least, most time.Duration) {
 // lease left.
 const often = 10 * time.Second
 
-// untilRenewal returns how long to wait after a success. A range that begins ahead of
-// the clock is short at first and grows with each renewal until the clock catches up.
+// untilRenewal returns how long to wait after a success, unless the generator wants more sooner.
+// A range that begins ahead of the clock is short at first and grows with each renewal until the
+// clock catches up. If the clock stepped back, the range grows again when it has.
 func (k *Keeper) untilRenewal() time.Duration {
 	g := k.grant
 	left := time.Duration(g.Ceiling-max(g.Floor, g.Now)) * time.Millisecond
 	d := min(g.TTL/3, max(left/2, k.retry()/10))
+	if grows := time.Duration(k.lent.Grows-g.Now) * time.Millisecond; grows > 0 {
+		d = min(d, max(grows, k.retry()/10))
+	}
 	if s := k.cfg.Schedule; s != nil {
 		// The schedule follows the wall clock, which may step. It never delays a
 		// renewal that the lease needs.
@@ -89,6 +93,24 @@ func (k *Keeper) untilRenewal() time.Duration {
 		d = min(d, often)
 	}
 	return k.jitter(mostly(d))
+}
+
+// onDemand is the shortest time between two renewals that callers of the generator cause.
+const onDemand = 250 * time.Millisecond
+
+// rest reports whether d passed before ctx ended. If wanted is closed meanwhile, d ends when the
+// last call began twice as long ago as it took, and onDemand ago.
+func (k *Keeper) rest(ctx context.Context, d time.Duration, wanted <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	case <-wanted:
+	}
+	return sleep(ctx, min(d, max(onDemand, 2*k.took))-time.Since(k.began))
 }
 
 // jitter is never 0, which would mean no pause.

@@ -6,6 +6,7 @@ const (
 	leadGo      = "internal/generator/lead.go"
 	layoutGo    = "snowflake/layout.go"
 	rushGo      = "internal/generator/rush.go"
+	waitGo      = "internal/generator/wait.go"
 
 	swapAtStop  = "old := g.term.Load()\n\tfor !g.term.CompareAndSwap(old, none(stopped, old.drops, pacer{})) {\n\t\told = g.term.Load()\n\t}\n"
 	raiseAtStop = "used := g.raise(func(last int64) int64 { return last + 1 })\n"
@@ -25,15 +26,30 @@ var onGenerator = list{title: "generator", pkg: "internal/generator", mutants: [
 	{"time goes back with the clock", generatorGo, `|low, last+1)`, `|low, 0)`, "TestCenterSetBack"},
 	{"bursts run ahead without end", generatorGo, `t.hi, (g.leadTick(t, mono, tick)+g.ahead)<<(g.seqBits&63)|g.seqMask)`, `t.hi, max(tick, t.hi))`, "TestLeadIsBounded"},
 	{"the lead is measured by a clock that was set back", leadGo, `return g.tick(t, t.lead(mono))`, `return tick`, "TestCenterSetBack"},
-	{"the lead stands still while the center's clock is behind", leadGo, `max(lead, (t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor)`, `lead`, "TestCenterSetBack"},
-	{"the lead goes on too fast while the center's clock is behind", leadGo, `(t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor)`, `t.hi>>g.seqBits*g.unit-t.anchor)`, "TestCenterSetBack"},
-	{"what the lead is measured from falls where less than MaxAhead is left", leadGo, `max(lead, (t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor)`, `(t.hi>>g.seqBits-g.ahead)*g.unit-t.anchor`, "TestRangeAboveTheClock"},
+	{"the lead stands still while the center's clock is behind", leadGo, `return p.start + int64(float64(mono-p.from)*p.pace)`, `return p.start`, "TestCenterSetBack"},
+	{"the lead goes on too fast while a renewal gives no more", leadGo, `case wait > 0:`, `case false:`, "TestCenterSetBack"},
+	{"the reserve is shared out too", leadGo, `float64(rest-min(rest/2, int64(reserve)))`, `float64(rest)`, "TestCenterSetBack"},
+	{"a range that grows is shared out until the clock has caught up", leadGo, `wait := (t.Grows-g.layout.Epoch)*int64(time.Millisecond) - t.anchor - mono`, `wait := end - mono`, "TestRangeAboveTheClock"},
+	{"no reserve for the time of a renewal", leadGo, `case rest < int64(reserve):`, `case false:`, "TestRangeAboveTheClock"},
+	{"the two clocks never meet", leadGo, `127.0 / 128`, `0.999999`, "TestRangeAboveTheClock"},
+	{"what was left unused stays ahead", leadGo, `, next>>g.seqBits*g.unit-t.anchor, end`, `, end`, "TestRangeAboveTheClock"},
+	{"a burst that was used up is there again under another range", handoverGo, `t.lo>>g.seqBits*g.unit-ahead)`, `t.lo>>g.seqBits*g.unit+0*ahead)`, "TestRangeAboveTheClock"},
+	{"nobody hears that half of a range is used", leadGo, `t.half = next + (t.hi-next)/2`, `t.half = never`, "TestWanted"},
+	{"half of a range is all of it", leadGo, `(t.hi-next)/2`, `(t.hi-next)`, "TestWanted"},
+	{"half of a range is half of what it was", leadGo, `next = max(next, t.lo, g.tick(t, mono)<<g.seqBits)`, `next = t.lo`, "TestWanted"},
+	{"wants what a renewal does not give", leadGo, `if wait <= 0 {`, `if true {`, "TestWanted"},
+	{"in a rush, nobody hears that half of a range is used", rushGo, `if v >= t.half {`, `if false {`, "TestWanted"},
+	{"a range that is used up has expired", waitGo, `(t.failing.Load() || g.tick(t, g.mono()) > t.hi>>g.seqBits)`, `true`, "TestLeadEndsAtTheCeiling"},
+	{"a range that is used up never expires", waitGo, `t.failing.Load() || `, ``, "TestLeadEndsAtTheCeiling"},
+	{"a range that time has passed has not expired", waitGo, ` || g.tick(t, g.mono()) > t.hi>>g.seqBits`, ``, "TestLeadEndsAtTheCeiling"},
+	{"who needs one id waits for no renewal", waitGo, "case <-t.ended:\n\t}\n}", "case <-make(chan struct{}):\n\t}\n}", "TestWaitForARenewal"},
+	{"an error tells why a caller began to wait", waitGo, `fmt.Errorf("%w: %w", g.why(t, v), `, `fmt.Errorf("%w: %w", err, `, "TestWaitForARenewal"},
 	{"the lead is slower though the center's clock has caught up", leadGo, "if mono >= p.level {\n\t\treturn mono\n\t}", ``, "TestCenterSetBack"},
-	{"the lead is measured from below the range", leadGo, `max(old.anchor+old.lead(mono), t.lo>>g.seqBits*g.unit)`, `old.anchor + old.lead(mono)`, "TestRangeAboveTheClock"},
-	{"a renewal forgets what the lead was measured from", handoverGo, `g.setPace(t, cur.pacer)`, `g.setPace(t, pacer{})`, "TestCenterSetBack"},
-	{"another range forgets what the lead was measured from", handoverGo, `g.setPace(t, old.pacer)`, `g.setPace(t, pacer{})`, "TestLeadGoesOnUnderAnotherRange/lost"},
+	{"the lead is measured from below the range", handoverGo, `max(lead, t.lo>>g.seqBits*g.unit-ahead)`, `lead+0*ahead`, "TestRangeAboveTheClock"},
+	{"a renewal forgets what the lead was measured from", handoverGo, `cur.anchor+cur.lead(g.mono())`, `t.anchor+g.mono()`, "TestCenterSetBack"},
+	{"another range forgets what the lead was measured from", handoverGo, `g.leadAt(old.pacer, g.mono(), used)`, `g.leadAt(pacer{}, g.mono(), 0)`, "TestLeadGoesOnUnderAnotherRange/lost"},
 	{"a drop forgets what the lead was measured from", handoverGo, `none(notStarted, old.drops+1, old.pacer)`, `none(notStarted, old.drops+1, pacer{})`, "TestLeadGoesOnUnderAnotherRange/dropped"},
-	{"who waits waits for the center's clock", leadGo, `mono = t.level - int64(float64(t.level-mono)/t.pace)`, ``, "TestWaitWhileTheCenterIsBehind"},
+	{"who waits waits for the center's clock", leadGo, `mono = t.from + int64(float64(mono-t.start)/max(t.pace, 1e-9)) + 1 // rounded up`, ``, "TestWaitWhileTheCenterIsBehind"},
 	{"low rates all end alike", generatorGo, `low := (last + 1) & g.spread`, `low := int64(0)`, "TestLowRateSequencesSpread"},
 	{"all processes begin alike", generatorGo, `low = t.first`, `low = 0`, "TestFirstSequencesDiffer"},
 	{"a batch is many reservations", generatorGo, `v, n, t := g.take(int64(len(rest)))`, `v, n, t := g.take(1)`, "TestBatchIsOneReservation"},
