@@ -5,12 +5,11 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"math"
 	"reflect"
-	"strconv"
+
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // A Kind is what an ID belongs to, such as an application's type Order. Its method returns
@@ -149,41 +148,16 @@ func (id *ID[K]) UnmarshalGQLContext(_ context.Context, v any) error {
 	return id.UnmarshalText([]byte(text))
 }
 
-// Scan reads a BIGINT column, or its decimal digits, as some drivers return them. It does
-// not read the text of an id. NULL is an error; scan a nullable column into *ID or
-// sql.Null[ID].
+// Scan reads a BIGINT column, or its decimal digits, as some drivers return them, like
+// snowflake.ID. It does not read the text of an id. NULL is an error; scan a nullable column into
+// *ID or sql.Null[ID].
 func (id *ID[K]) Scan(src any) error {
-	var n int64
-	switch v := src.(type) {
-	case int64:
-		n = v
-	case uint64:
-		if v > math.MaxInt64 {
-			return fmt.Errorf("publicid: scan id: %d is above 2^63-1", v)
-		}
-		n = int64(v)
-	case []byte:
-		return id.scanDecimal(string(v))
-	case string:
-		return id.scanDecimal(v)
-	case nil:
-		return errors.New("publicid: scan id: the column is NULL: scan into *ID or sql.Null[ID]")
-	default:
-		return fmt.Errorf("publicid: scan id: cannot read an id from a column of %T: use BIGINT", src)
+	var n snowflake.ID
+	err := n.Scan(src)
+	if err == nil {
+		*id = ID[K](n)
 	}
-	if n < 0 {
-		return fmt.Errorf("publicid: scan id: %d is negative", n)
-	}
-	*id = ID[K](n)
-	return nil
-}
-
-func (id *ID[K]) scanDecimal(s string) error {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		return fmt.Errorf("publicid: scan id: %.40q is not a number of 63 bits: use BIGINT", s)
-	}
-	return id.Scan(n)
+	return err
 }
 
 // Value returns id as an int64.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	_ "github.com/go-sql-driver/mysql"
-	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
@@ -72,32 +71,4 @@ func TestIDInDatabases(t *testing.T) {
 			require.ErrorIs(t, row(orderID(4), &id, &of, &null, &none), sql.ErrNoRows)
 		})
 	}
-}
-
-// Pgx without database/sql takes IDs as parameters, in lists, in COPY and in structs.
-func TestIDInPgx(t *testing.T) {
-	t.Parallel()
-	conn, err := pgx.Connect(t.Context(), testserver.Postgres(t))
-	require.NoError(t, err)
-	defer conn.Close(t.Context())
-	_, err = conn.Exec(t.Context(), createRows)
-	require.NoError(t, err)
-	n, err := conn.CopyFrom(t.Context(), pgx.Identifier{"publicid_rows"}, []string{"id", "buyer"}, pgx.CopyFromRows([][]any{{orderID(1), customerID(7)}, {orderID(2), nil}}))
-	require.NoError(t, err)
-	require.EqualValues(t, 2, n)
-	_, err = conn.Exec(t.Context(), "INSERT INTO publicid_rows VALUES ($1, $2)", orderID(someID), customerID(8))
-	require.NoError(t, err)
-	type row struct {
-		ID    orderID
-		Buyer *customerID
-	}
-	rows, err := conn.Query(t.Context(), "SELECT id, buyer FROM publicid_rows WHERE id = ANY($1) ORDER BY id", []orderID{1, 2, someID})
-	require.NoError(t, err)
-	got, err := pgx.CollectRows(rows, pgx.RowToStructByName[row])
-	require.NoError(t, err)
-	seven, eight := customerID(7), customerID(8)
-	require.Equal(t, []row{{1, &seven}, {2, nil}, {someID, &eight}}, got)
-	var ids []orderID
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT array_agg(id ORDER BY id) FROM publicid_rows").Scan(&ids))
-	require.Equal(t, []orderID{1, 2, someID}, ids)
 }

@@ -21,5 +21,5 @@ var onPublicIDs = list{title: "public ids", pkg: "publicid", mutants: []mutant{
 	{"the text of zero is read", codecGo, `} else if id == 0 {`, `} else if false {`, "TestDecodeRefuses"},
 	{"zero has a text", codecGo, `if id <= 0 {`, `if id < 0 {`, "TestEncodeRefuses"},
 	{"the zero ID is a number in JSON", "publicid/id.go", `[]byte("null")`, `[]byte("0")`, "TestIDJSON"},
-	{"a negative column is an id", "publicid/id.go", `if n < 0 {`, `if false {`, "TestIDScanAndValue"},
+	{"a negative column is an id", "snowflake/id.go", `if v < 0 {`, `if false {`, "TestIDScanAndValue"},
 }}
