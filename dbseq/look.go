@@ -84,7 +84,6 @@ type view struct {
 	quarantine  int64
 	reason      string
 	known       int64 // slots below Pool
-	beyond      bool  // there are others
 	soonest     int64 // the last millisecond before the first slot of the range is free
 	ahead       int64 // the same if ranges may begin ahead of the clock
 	hold        int64 // of the pins that the slots show
@@ -135,7 +134,7 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 	v, _, err = one(ctx, c.conn, "look", k.args, func(v *view) []any {
 		return []any{
 			&v.now, &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
-			&v.known, &v.beyond, &v.soonest, &v.ahead, &v.hold,
+			&v.known, &v.soonest, &v.ahead, &v.hold,
 			&v.held.there, &v.held.worker, &v.held.token, &v.held.ver, &v.held.ticket,
 			&v.held.since, &v.held.floor, &v.held.expires, &v.held.mark,
 		}
@@ -261,7 +260,7 @@ func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin, now 
 func (k *call) loss(v view) string {
 	e := rules.Evidence{
 		Meta:  v.meta(),
-		Empty: !v.there && v.known == 0 && !v.beyond, Pool: k.req.Pool, Leases: v.known, Marks: k.req.Pool, Now: v.now,
+		Empty: !v.there && v.known == 0, Pool: k.req.Pool, Leases: v.known, Marks: k.req.Pool, Now: v.now,
 	}
 	if k.compares {
 		e.Incarnation = v.incarnation

@@ -85,21 +85,14 @@ func postgresDSN(dsn string, d driver.Driver) string {
 	return dsn + "?" + mode + "=exec"
 }
 
-// atAfterHost reports whether a URL without its scheme was cut at a "/", "?" or "#" in the
-// password.
-func atAfterHost(rest string) bool {
-	end := strings.IndexAny(rest, "/?#")
-	return end >= 0 && strings.Contains(rest[end:], "@")
-}
-
 var (
 	spaced       = regexp.MustCompile(`\s=|=\s`)
 	postgresPair = regexp.MustCompile(`(?:^|\s)(host|port|dbname)=(\S+)`)
 )
 
 func postgresPlace(text string) string {
-	if _, rest, ok := strings.Cut(text, "://"); ok {
-		if u, err := url.Parse(text); err == nil && u.Host != "" && !atAfterHost(rest) {
+	if strings.Contains(text, "://") {
+		if u, err := url.Parse(text); err == nil && u.Host != "" && !dsn.AtAfterHost(text) {
 			return dsn.Place(u.Host, strings.TrimPrefix(u.Path, "/"))
 		}
 		return ""

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -103,7 +102,7 @@ func query[T any](ctx context.Context, on runner, s statement, a args, fields fu
 		var row T
 		if err := rows.Scan(fields(&row)...); err != nil {
 			if strings.HasPrefix(err.Error(), "sql: Scan error") {
-				err = fmt.Errorf("%w: %w", lease.ErrDamaged, unread{err})
+				err = fmt.Errorf("%w: %w", lease.ErrDamaged, err)
 			}
 			return nil, err
 		}
@@ -114,13 +113,6 @@ func query[T any](ctx context.Context, on runner, s statement, a args, fields fu
 	}
 	return found, rows.Close()
 }
-
-// unread is the error of a row that cannot be scanned. Its text quotes the value, so it is
-// made printable.
-type unread struct{ error }
-
-func (e unread) Error() string { return printable.Text(e.error.Error()) }
-func (e unread) Unwrap() error { return e.error }
 
 // change is changeOn on the pool, patiently.
 func (c *conn) change(ctx context.Context, name string, a args) (n int64, done bool, err error) {

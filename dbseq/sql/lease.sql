@@ -24,11 +24,10 @@ SELECT {incarnation};
 SELECT {now}, COALESCE({incarnation}, ''),
        m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
-       s.known, s.beyond, s.soonest, s.ahead, s.hold,
+       s.known, s.soonest, s.ahead, s.hold,
        h.slot IS NOT NULL, COALESCE(h.slot, 0), COALESCE(h.token, 0), COALESCE(h.ver, 0), COALESCE(h.ticket, 0),
        COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0)
   FROM (SELECT COUNT(*) AS known,
-               EXISTS (SELECT 1 FROM snowlease_slot WHERE ns = :ns AND slot < 0) OR EXISTS (SELECT 1 FROM snowlease_slot WHERE ns = :ns AND slot >= :pool) AS beyond,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms - :ahead) END), 0) AS ahead,
                COALESCE(MAX(hold_ms), 0) AS hold,

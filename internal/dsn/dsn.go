@@ -29,6 +29,14 @@ func Plain(s string) error {
 	return nil
 }
 
+// AtAfterHost reports whether the password of a URL has a "/", "?" or "#", at which drivers end it.
+// The rest of the password would appear as the name of the database.
+func AtAfterHost(url string) bool {
+	_, rest, _ := strings.Cut(url, "://")
+	end := strings.IndexAny(rest, "/?#")
+	return end >= 0 && strings.Contains(rest[end:], "@")
+}
+
 // Host returns addr if it surely is host:port or the path of a socket, and otherwise "".
 func Host(addr string) string {
 	if strings.HasPrefix(addr, "/") && !strings.ContainsAny(addr, "@:") {

@@ -15,7 +15,7 @@ import (
 // Parse parses a DSN in a form of github.com/jackc/pgx. Its error shows no part of the DSN
 // but the name of a file.
 func Parse(text string) (*pgx.ConnConfig, error) {
-	if misread(text) {
+	if IsURL(text) && dsn.AtAfterHost(text) {
 		return nil, errors.New(`an "@" follows the host; percent-encode the reserved characters of user and password`)
 	}
 	if !IsURL(text) && strings.HasSuffix(text, `\`) {
@@ -39,14 +39,6 @@ func Place(c *pgx.ConnConfig) string {
 		host = fmt.Sprintf("[%s]:%d", c.Host, c.Port)
 	}
 	return dsn.Place(host, c.Database)
-}
-
-// misread reports whether pgx would misread a URL because its password has a "/", "?" or
-// "#". The rest of the password would appear as the name of the database.
-func misread(dsn string) bool {
-	_, rest, _ := strings.Cut(dsn, "://")
-	end := strings.IndexAny(rest, "/?#")
-	return IsURL(dsn) && end >= 0 && strings.Contains(rest[end:], "@")
 }
 
 // IsURL reports whether a DSN is a URL, not key-value pairs.
