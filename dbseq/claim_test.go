@@ -274,3 +274,44 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestRaiseIsDecidedByWhatWasSeen: the end of a raise counts from a look after which the raise stayed on
+// record and the slots went on to show it.
+func TestRaiseIsDecidedByWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	former := request("orders", 2)
+	for name, between := range map[string]func(testing.TB, clocked){
+		"another server, to which the slots have not come": func(t testing.TB, s clocked) {
+			s.Reincarnate(t)
+			rawExec(t, s.db, "UPDATE snowlease_slot SET hold_ms = 1")
+		},
+		// The raise may be forgotten meanwhile, and begun again.
+		"a pause": func(_ testing.TB, s clocked) { s.Sleep(1500 * time.Millisecond) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, c, n := countedByAClock(t, engines[0], engines[0].dsn(t))
+			operator := s.center(t).Extras().Operator
+			require.NoError(t, s.center(t).Extras().Init(t.Context(), former))
+			g := acquire(t, c, former)
+			greater := request("orders", 2)
+			greater.MaxTTL *= 2
+			acquire(t, s.center(t), greater)
+			var now int64
+			n.before = once("UPDATE snowlease_meta SET pin", func() {
+				between(t, s)
+				rec, err := operator.Record(t.Context(), "orders")
+				require.NoError(t, err)
+				now = rec.Now
+			})
+			_, _ = c.Renew(t.Context(), g)
+			require.NotZero(t, now)
+			rec, err := operator.Record(t.Context(), "orders")
+			require.NoError(t, err)
+			if at := rec.Pin.Change.At; at > 0 {
+				require.GreaterOrEqual(t, at, now+former.Pin().Hold().Milliseconds())
+				require.Zero(t, number(t, s.db, "SELECT COUNT(*) FROM snowlease_slot WHERE hold_ms < ?", rec.Pin.Hold().Milliseconds()))
+			}
+		})
+	}
+}

@@ -242,11 +242,11 @@ const pinTime = 1000
 // repin replaces the pin on record, if it is stored, and notes that. now is the server's clock before.
 func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin, now int64) error {
 	a := args{"pin": stored.String(), "newpin": pin.String(), "until": int64(math.MaxInt64), "anywhere": int64(1)}
-	switch {
-	case stored.Change.At > 0: // a change ends
-		a["anywhere"] = int64(0)
-	case pin.Change.At > 0: // its end is decided
+	if pin.Change.At > 0 { // the end of a change is decided
 		a["until"] = now + pinTime
+	}
+	if max(stored.Change.At, pin.Change.At) > 0 {
+		a["anywhere"] = int64(0)
 	}
 	n, err := c.exec(ctx, "repin", k.args.with(a))
 	if n > 0 {

@@ -389,26 +389,32 @@ func (s *Segments) addCounted(ctx context.Context, r numberstore.Request, a args
 	there := errors.New("it is there")
 	err := s.atOnce(ctx, func(tx runner) error {
 		n, done, err := s.changeOn(ctx, tx, "reserve", count)
-		if err == nil && !done { // the first of the family
-			if _, err = s.execOn(ctx, tx, "add", count); err == nil {
-				n, _, err = s.changeOn(ctx, tx, "reserve", count)
+		if err != nil {
+			return err
+		}
+		if !done { // the first of the family
+			if _, err := s.execOn(ctx, tx, "add", count); err != nil {
+				return err
+			}
+			if n, _, err = s.changeOn(ctx, tx, "reserve", count); err != nil {
+				return err
 			}
 		}
-		var added int64
-		if err == nil {
-			added, err = s.execOn(ctx, tx, "add", a)
+		added, err := s.execOn(ctx, tx, "add", a)
+		if err != nil {
+			return err
 		}
-		if err == nil && added == 0 {
-			err = there
+		if added == 0 {
+			return there
 		}
-		var all []int64
-		if err == nil {
-			all, err = query(ctx, tx, s.named("family"), args{"name": r.Family, "below": below(r.Family)}, column[int64])
+		all, err := query(ctx, tx, s.named("family"), args{"name": r.Family, "below": below(r.Family)}, column[int64])
+		if err != nil {
+			return err
 		}
-		if err == nil && all[0] != n {
-			err = fmt.Errorf("%w: of %d names %q..., %d are left", numberstore.ErrUnknown, n-1, r.Family, all[0]-1)
+		if all[0] != n {
+			return fmt.Errorf("%w: of %d names %q..., %d are left", numberstore.ErrUnknown, n-1, r.Family, all[0]-1)
 		}
-		return err
+		return nil
 	})
 	if errors.Is(err, there) {
 		return nil

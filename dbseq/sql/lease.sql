@@ -114,8 +114,8 @@ UPDATE snowlease_slot SET hold_ms = :kept
  WHERE ns = :ns AND slot BETWEEN :from AND :to AND hold_ms < :kept AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
 
 -- name: repin
--- Replaces the pin, by the latest clock that the new one counts from. Where a change ends, only the
--- server on record does.
+-- Replaces the pin, by the latest clock that the new one counts from. Where the end of a change is
+-- decided or comes, only the server on record does: another one may lack what the slots showed.
 UPDATE snowlease_meta SET pin = :newpin WHERE ns = :ns AND pin = :pin AND {now} <= :until AND (:anywhere = 1 OR {same});
 
 -- name: slots

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"encoding/binary"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -18,9 +17,9 @@ func Joined(stored, known lease.Pin, hold int64, req lease.Request) (lease.Pin, 
 	switch {
 	case stored != noPin:
 	case joined:
-		stored = holding(known, hold, req.Owner)
+		stored = holding(known, hold, req)
 	default:
-		stored = holding(req.Pin(), hold, req.Owner)
+		stored = holding(req.Pin(), hold, req)
 	}
 	pin, ok := stored.Join(req)
 	least := known
@@ -38,33 +37,32 @@ func Joined(stored, known lease.Pin, hold int64, req lease.Request) (lease.Pin, 
 // holding returns p with a Hold of at least hold milliseconds, if any slot is left that shows it. If
 // they differ, p is raised from the lower values: nobody knows since when the greater ones are on
 // record.
-func holding(p lease.Pin, hold int64, by lease.Owner) lease.Pin {
+func holding(p lease.Pin, hold int64, req lease.Request) lease.Pin {
 	const longest = 24 * time.Hour // of MaxTTL
 	shown := time.Duration(hold) * time.Millisecond
 	if shown == 0 || shown == p.Hold() {
 		return p
 	}
-	least := min(p.Used(), shown-p.Skew)
-	if least <= 0 {
-		least = lease.MinTTL
-	}
-	p.Change = lease.PinChange{MaxTTL: least, Skew: p.Skew, At: begin(by)}
+	req.MaxTTL, req.Skew = p.MaxTTL, p.Skew
 	if shown > p.Hold() {
-		p.MaxTTL = min(shown-p.Skew, longest)
-		p.Skew = shown - p.MaxTTL
+		req.MaxTTL = min(shown-p.Skew, longest)
+		req.Skew = shown - req.MaxTTL
 	}
+	p.MaxTTL, p.Change = min(p.Used(), shown-p.Skew), lease.PinChange{}
+	if p.MaxTTL <= 0 {
+		p.MaxTTL = lease.MinTTL
+	}
+	p, _ = p.Join(req)
 	return p
 }
-
-// begin returns the At of a change that a borrow begins.
-func begin(by lease.Owner) int64 { return -int64(binary.LittleEndian.Uint32(by[8:])) }
 
 // Proposed returns the pin after a borrow: it begins to fall if the new member needs less. Only
 // members with greater values can say that they still need more, and do so with their next call.
 // While ranges begin ahead of the clock, they may reach as far ahead as before.
 func Proposed(pin lease.Pin, g lease.Grant) lease.Pin {
-	if pin.Change == (lease.PinChange{}) && g.Floor <= g.Now && (g.MaxTTL < pin.MaxTTL || g.Skew < pin.Skew) {
-		pin.Change = lease.PinChange{Falls: true, MaxTTL: g.MaxTTL, Skew: g.Skew, At: begin(g.Owner)}
+	if pin.Change == (lease.PinChange{}) && g.Floor <= g.Now {
+		pin.Change.Falls = true
+		pin, _ = pin.Join(g.Request) // from falling below the values of g
 	}
 	return pin
 }

@@ -106,8 +106,8 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 // onLimits are the limits of the rules, to the millisecond.
 var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants: []mutant{
 	{"a pin falls before a loss counts", "internal/rules/verbs.go", `if ns.Meta == before {`, `if pin == before.Pin {`, "TestLossBeforeAFall"},
-	{"what slots show is used at once", "internal/rules/pin.go", `p.Change = lease.PinChange{MaxTTL: least, Skew: p.Skew, At: begin(by)}`, `_ = begin`, "TestHoldOfSlots"},
-	{"a fall is like an earlier one", "internal/rules/pin.go", `return -int64(binary.LittleEndian.Uint32(by[8:]))`, `return 0 * int64(binary.LittleEndian.Uint32(by[8:]))`, "TestChangesDiffer"},
+	{"what slots show is used at once", "internal/rules/pin.go", `p.MaxTTL, p.Change = min(p.Used(), shown-p.Skew),`, `p.MaxTTL, p.Change = req.MaxTTL,`, "TestHoldOfSlots"},
+	{"a fall is like an earlier one", "lease/owner.go", `return -int64(binary.LittleEndian.Uint32(o[8:]))`, `return 0 * int64(binary.LittleEndian.Uint32(o[8:]))`, "TestChangesDiffer"},
 	{"a raise is like an earlier one", "lease/owner.go", `return -int64(binary.LittleEndian.Uint32(o[8:]))`, `return 0 * int64(binary.LittleEndian.Uint32(o[8:]))`, "TestChangesDiffer"},
 	{"numbers are taken as they are read", "internal/rules/check.go", `return damaged("%s is %d, not 0 to %d", what, n, limit-1)`, `return nil`, "TestNumbersOfRecords"},
 	{"a record beyond the pool is read", partsGo, `if m.Pin != "" && slots > m.Slots {`, `if false {`, "TestDamaged"},

@@ -80,6 +80,8 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"a raise is never used", "dbseq/look.go", `next := rules.Advanced(k.pin, v.now)`, `next := k.pin`, onTheClock + "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"a renewal does not go on with a change", "dbseq/renew.go", `looked := k.pin.Change == (lease.PinChange{})`, `looked := true`, onTheClock + "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"slots do not show a raise", "dbseq/sql/lease.sql#carry", `hold_ms < :kept`, `hold_ms < 0`, onTheClock + "a raise outlives the records of its member and of the namespace"},
+	{"the end of a raise is decided on another server", statements + "#repin", ` OR {same})`, ` OR :anywhere = 0)`, "TestRaiseIsDecidedByWhatWasSeen/another server, to which the slots have not come"},
+	{"the end of a raise is decided long after it was seen", statements + "#repin", `{now} <= :until`, `:until > 0`, "TestRaiseIsDecidedByWhatWasSeen/a pause"},
 	{"what slots show counts for nothing", "dbseq/look.go", `rules.Joined(stored, k.known, v.hold, k.req)`, `rules.Joined(stored, k.known, 0, k.req)`, onTheClock + "a raise outlives the records of its member and of the namespace"},
 	{"a pin falls before a loss counts", "dbseq/look.go", `if k.loss(v) != "" || k.compares`, `if k.compares`, onTheClock + "a loss counts by what a pin is about to fall from"},
 	{"a pin never falls", "dbseq/acquire.go", `pin := rules.Proposed(k.pin, g); pin != k.pin`, `pin := rules.Proposed(k.pin, g); false`, onTheClock + "what the namespace allows for falls when nobody needs it"},
