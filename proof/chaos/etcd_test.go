@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/snowlease/snowlease/etcdseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -29,7 +28,6 @@ func newEtcd(t *testing.T) *arena {
 		},
 	}
 	follower := func() *testserver.Server { return others(e.Nodes, e.Leader())[0] }
-	short := func(ctx context.Context, random *rand.Rand) { pause(ctx, time.Duration(random.Int64N(int64(ttl)))) }
 	down := func(name string, end, back func(*testserver.Server), members func() []*testserver.Server) {
 		a.faults = append(a.faults, fault{name, func(ctx context.Context, random *rand.Rand) error {
 			some := members()

@@ -57,7 +57,6 @@ func newLocal(t *testing.T) *arena {
 		network: &network{}, share: 100, clock: &clock{host: off},
 		store: func(int) store { return h.dir }, direct: func() store { return h.dir }, tend: h.tend,
 	}
-	short := func(ctx context.Context, random *rand.Rand) { pause(ctx, time.Duration(random.Int64N(int64(2*ttl)))) }
 	h.faults = []fault{
 		{"host's clock stepped forward", func(_ context.Context, random *rand.Rand) error {
 			h.step(func() time.Duration { return upTo(random, 4*maxBehind) })

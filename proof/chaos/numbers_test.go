@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"bufio"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -255,17 +254,7 @@ func issueNumbers(o order, commands io.Reader) error {
 	var hurry, abandoned atomic.Bool
 	go func() {
 		defer cancel()
-		for in := bufio.NewScanner(commands); in.Scan(); {
-			switch in.Text() {
-			case hot:
-				hurry.Store(true)
-			case cool:
-				hurry.Store(false)
-			case stop:
-				return
-			}
-		}
-		abandoned.Store(true)
+		abandoned.Store(obey(commands, &hurry))
 	}()
 	w := numberWriter{file: file, random: rand.New(rand.NewPCG(o.Seed, 0))}
 	for ctx.Err() == nil {
@@ -407,28 +396,6 @@ func newNumbers(t *testing.T) *arena {
 		return store{Kind: postgre, DSN: strings.Replace(server.DSN()+" connect_timeout=2", port, p, 1)}
 	}
 	d := &database{arena: a, server: server, driver: "pgx"}
-	readOnly := func(ctx context.Context, value string) error {
-		return d.exec(ctx, "ALTER SYSTEM SET default_transaction_read_only = "+value, "SELECT pg_reload_conf()")
-	}
-	short := func(ctx context.Context, random *rand.Rand) { pause(ctx, time.Duration(random.Int64N(int64(2*ttl)))) }
-	a.faults = append(a.faults,
-		fault{"database killed and restarted", func(ctx context.Context, random *rand.Rand) error {
-			server.Kill()
-			short(ctx, random)
-			server.Start()
-			return nil
-		}},
-		fault{"database hangs", func(ctx context.Context, random *rand.Rand) error {
-			server.Pause()
-			short(ctx, random)
-			server.Resume()
-			return nil
-		}},
-		fault{"database turned read-only", func(ctx context.Context, random *rand.Rand) error {
-			err := readOnly(ctx, "on")
-			short(ctx, random)
-			return errors.Join(err, readOnly(ctx, "off"))
-		}},
-	)
+	a.faults = append(a.faults, d.outages(readOnly("on"), readOnly("off"))...)
 	return a
 }

@@ -89,7 +89,7 @@ func newSingle(t *testing.T) *arena {
 		}},
 		fault{"Redis hangs", func(ctx context.Context, random *rand.Rand) error {
 			primary.Pause()
-			pause(ctx, time.Duration(random.Int64N(int64(2*ttl))))
+			short(ctx, random)
 			primary.Resume()
 			return nil
 		}},

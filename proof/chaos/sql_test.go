@@ -68,6 +68,34 @@ func newDatabase(t *testing.T, kind, driver, dsn string, server *testserver.Serv
 	return d
 }
 
+// outages are what happens to any database without a loss.
+func (d *database) outages(readOnly, readWrite []string) []fault {
+	return []fault{
+		{"database killed and restarted", func(ctx context.Context, random *rand.Rand) error {
+			d.server.Kill()
+			short(ctx, random)
+			d.server.Start()
+			return nil
+		}},
+		{"database hangs", func(ctx context.Context, random *rand.Rand) error {
+			d.server.Pause()
+			short(ctx, random)
+			d.server.Resume()
+			return nil
+		}},
+		{"database turned read-only", func(ctx context.Context, random *rand.Rand) error {
+			err := d.exec(ctx, readOnly...)
+			short(ctx, random)
+			return errors.Join(err, d.exec(ctx, readWrite...))
+		}},
+	}
+}
+
+// readOnly sets what transactions of PostgreSQL are by default.
+func readOnly(value string) []string {
+	return []string{"ALTER SYSTEM SET default_transaction_read_only = " + value, "SELECT pg_reload_conf()"}
+}
+
 // sqlFaults are faults of any database.
 func (d *database) sqlFaults(readOnly, readWrite []string) []fault {
 	remove := func(name string, records func(*rand.Rand) []string, also ...string) fault {
@@ -87,25 +115,7 @@ func (d *database) sqlFaults(readOnly, readWrite []string) []fault {
 			return d.exec(ctx, statements...)
 		}}
 	}
-	short := func(ctx context.Context, random *rand.Rand) { pause(ctx, time.Duration(random.Int64N(int64(2*ttl)))) }
-	return append(d.clock.faults(time.Minute, d.noticed),
-		fault{"database killed and restarted", func(ctx context.Context, random *rand.Rand) error {
-			d.server.Kill()
-			pause(ctx, time.Duration(random.Int64N(int64(ttl))))
-			d.server.Start()
-			return nil
-		}},
-		fault{"database hangs", func(ctx context.Context, random *rand.Rand) error {
-			d.server.Pause()
-			short(ctx, random)
-			d.server.Resume()
-			return nil
-		}},
-		fault{"database turned read-only", func(ctx context.Context, random *rand.Rand) error {
-			err := d.exec(ctx, readOnly...)
-			short(ctx, random)
-			return errors.Join(err, d.exec(ctx, readWrite...))
-		}},
+	return append(append(d.clock.faults(time.Minute, d.noticed), d.outages(readOnly, readWrite)...),
 		remove("slots deleted", func(random *rand.Rand) []string { return sample(random, slots()) }),
 		remove("all slots deleted", func(*rand.Rand) []string { return slots() }, "DELETE FROM snowlease_slot", "DELETE FROM snowlease_ticket"),
 		remove("record of the namespace deleted", func(*rand.Rand) []string { return []string{meta} }),
@@ -184,10 +194,7 @@ func newPair(
 func newPostgres(t *testing.T) *arena {
 	server := testserver.NewPostgres(t, "-c", "restore_command=/bin/false", "-c", "recovery_target_timeline=current", "-c", "hot_standby=on")
 	d := newDatabase(t, postgre, "pgx", server.DSN()+" connect_timeout=2", server, func() []*testserver.Server { return []*testserver.Server{server} })
-	set := func(value string) []string {
-		return []string{"ALTER SYSTEM SET default_transaction_read_only = " + value, "SELECT pg_reload_conf()"}
-	}
-	d.faults = append(d.sqlFaults(set("on"), set("off")),
+	d.faults = append(d.sqlFaults(readOnly("on"), readOnly("off")),
 		fault{"database stopped, started as a standby and promoted", func(ctx context.Context, random *rand.Rand) error {
 			server.Stop()
 			err := os.WriteFile(filepath.Join(server.Dir(), "standby.signal"), nil, 0o644)

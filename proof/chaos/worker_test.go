@@ -86,13 +86,13 @@ func work(text string) int {
 		return fail(err)
 	}
 	w := &worker{order: o, journal: j, generator: g, random: rand.New(rand.NewPCG(o.Seed, 0))}
-	if err := w.run(bufio.NewScanner(os.Stdin)); err != nil {
+	if err := w.run(os.Stdin); err != nil {
 		return fail(err)
 	}
 	return 0
 }
 
-func (w *worker) run(in *bufio.Scanner) error {
+func (w *worker) run(in io.Reader) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	abandoned := false
@@ -100,17 +100,7 @@ func (w *worker) run(in *bufio.Scanner) error {
 	go func() {
 		defer close(heard)
 		defer cancel()
-		for in.Scan() {
-			switch in.Text() {
-			case hot:
-				w.hot.Store(true)
-			case cool:
-				w.hot.Store(false)
-			case stop:
-				return
-			}
-		}
-		abandoned = true
+		abandoned = obey(in, &w.hot)
 	}()
 
 	center, closer, err := w.open(ctx)
@@ -147,6 +137,21 @@ func (w *worker) run(in *bufio.Scanner) error {
 	<-issued
 	w.put(entry{kind: done})
 	return errors.Join(closer.Close(), w.err)
+}
+
+// obey follows commands until the process is to stop. It returns true if nobody gives any more.
+func obey(in io.Reader, hurry *atomic.Bool) (abandoned bool) {
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		switch lines.Text() {
+		case hot:
+			hurry.Store(true)
+		case cool:
+			hurry.Store(false)
+		case stop:
+			return false
+		}
+	}
+	return true
 }
 
 // open opens the center, which needs a store that answers.
@@ -269,6 +274,11 @@ func why(err error) outcome {
 		}
 	}
 	return otherwise
+}
+
+// short pauses for up to two leases.
+func short(ctx context.Context, random *rand.Rand) {
+	pause(ctx, time.Duration(random.Int64N(int64(2*ttl))))
 }
 
 func pause(ctx context.Context, d time.Duration) {
