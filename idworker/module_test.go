@@ -536,59 +536,6 @@ func TestQuarantineAtStartWithExactTimes(t *testing.T) {
 	})
 }
 
-// After a Reset during a quarantine, no ids are issued for a moment.
-func TestQuarantineAtReset(t *testing.T) {
-	world(t, idworker.Config{Wait: time.Second}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
-		lc.RequireStart()
-		c.Wipe()
-		require.ErrorContains(t, w.Reset(t.Context()), "raise wait (1s)")
-		synctest.Wait()
-		require.False(t, ready(w))
-		require.Equal(t, snowlease.StateQuarantined, w.Status().State)
-		_, err := w.NextID()
-		require.ErrorIs(t, err, snowlease.ErrNotStarted)
-		var q *lease.QuarantineError
-		require.ErrorAs(t, err, &q)
-		require.ErrorAs(t, w.Healthy(t.Context()), &q)
-		require.NotEmpty(t, w.Status().Error)
-		began := time.Now()
-		_, err = w.NextIDWait(context.Background())
-		require.NoError(t, err, "it waits through the quarantine")
-		require.InDelta(t, q.Wait().Seconds(), time.Since(began).Seconds(), 1)
-		require.True(t, ready(w))
-	})
-}
-
-func TestCenterDownWhileRunning(t *testing.T) {
-	world(t, idworker.Config{}, func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle) {
-		lc.RequireStart()
-		c.Intercept(func(context.Context, string, bool) error { return errors.New("connection refused") })
-		time.Sleep(25 * time.Second)
-		require.NoError(t, w.Healthy(t.Context()))
-		require.Contains(t, w.Status().Error, "connection refused")
-		time.Sleep(10 * time.Second)
-		_, err := w.NextID()
-		require.ErrorIs(t, err, snowlease.ErrLeaseExpired)
-		require.ErrorContains(t, err, "connection refused")
-		require.Equal(t, snowlease.StateExpired, w.Status().State)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		require.ErrorIs(t, w.NextIDs(ctx, make([]int64, 3)), snowlease.ErrLeaseExpired)
-
-		waiting := make(chan error)
-		go func() {
-			_, err := w.NextIDWait(context.Background())
-			waiting <- err
-		}()
-		c.Intercept(nil)
-		require.NoError(t, <-waiting, "recovery without a restart")
-		require.True(t, ready(w))
-		st := w.Status()
-		require.Greater(t, st.Failures, int64(5))
-		require.Equal(t, int64(2), st.Waits)
-	})
-}
-
 func TestOnLost(t *testing.T) {
 	for _, c := range []struct {
 		onLost idworker.OnLost

@@ -171,28 +171,3 @@ func TestGoesOnWithTheStreamOf(t *testing.T) {
 }
 
 func decoded(p snowflake.Parts) [3]int64 { return [3]int64{p.Time.UnixMilli(), p.Worker, p.Sequence} }
-
-// TestTheSameWorkerIDIsNotSideBySide: the worker ids of the plan are what keeps ours
-// from theirs, and the test above sees when they do not.
-func TestTheSameWorkerIDIsNotSideBySide(t *testing.T) {
-	for _, s := range streams {
-		t.Run(s.source, func(t *testing.T) {
-			source, err := migrate.Named(s.source)
-			require.NoError(t, err)
-			next := s.start(t, 3)
-			ids := []int64{next(), next(), next()} // one alone may end with zeros, as if it had lost digits
-			id := ids[2]
-			source.Workers = []int64{3}
-			plan, err := migrate.Make(source, ids, time.Now())
-			require.NoError(t, err)
-			equal, err := plan.Layout.Encode(s.decode(t, id))
-			if plan.SideBySide {
-				require.NoError(t, err)
-				require.Equal(t, id, equal)
-			} else {
-				require.Contains(t, plan.String(), "stop")
-				require.NotEqual(t, id, equal)
-			}
-		})
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"flag"
 	"os"
 	"path/filepath"
@@ -19,10 +20,6 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
-	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/providers/secret"
-	"github.com/snowlease/snowlease/providers/sqldb"
-	"github.com/snowlease/snowlease/providers/sqlite"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -128,9 +125,12 @@ func emptyFile(t *testing.T) string { return filepath.Join(t.TempDir(), "shop.db
 func newFile(t *testing.T) string {
 	t.Helper()
 	file := emptyFile(t)
-	onFile(t, file, func(center *dbseq.Center, req lease.Request) {
-		require.NoError(t, center.Extras().Init(t.Context(), req))
-	})
+	center, err := dbseq.Open("sqlite", file)
+	require.NoError(t, err)
+	defer center.Close()
+	req, err := idworker.Config{Namespace: "fxapp"}.Request()
+	require.NoError(t, err)
+	require.NoError(t, center.Extras().Init(t.Context(), req))
 	return file
 }
 
@@ -202,91 +202,16 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// borrow takes n worker ids of the program's namespace, for ttl, as copies of it do.
-func borrow(t *testing.T, file string, n int) {
-	t.Helper()
-	onFile(t, file, func(center *dbseq.Center, req lease.Request) {
-		for range n {
-			req.Owner = lease.NewOwner()
-			_, err := center.Acquire(t.Context(), req)
-			require.NoError(t, err)
-		}
-	})
-}
-
-// onFile calls do with the center in a file, and what fxapp asks it for.
-func onFile(t *testing.T, file string, do func(*dbseq.Center, lease.Request)) {
-	t.Helper()
-	center, err := dbseq.Open("sqlite", file)
-	require.NoError(t, err)
-	defer center.Close()
-	req, err := idworker.Config{Namespace: "fxapp"}.Request()
-	require.NoError(t, err)
-	do(center, req)
-}
-
-// The 33rd copy is told why it does not start.
-func TestFull(t *testing.T) {
-	t.Parallel()
-	file := newFile(t)
-	borrow(t, file, 32)
-	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0", "-wait", "2s")
-	err := p.wait()
-	require.Regexp(t, `^cannot start: snowlease: borrow a worker id of namespace "fxapp" from sqlite .*: lease: no free worker id: all 32 \(0 to 31\) .* the first expires in \S+s \(at \S+Z\) unless it is renewed: run fewer replicas`, err)
-	require.NotContains(t, err.Error(), ".go:", "no trace")
-	require.Empty(t, p.stdout.String())
-}
-
-// Ctrl-C while the start waits for a worker id ends the program when the wait is over.
-func TestInterruptedStart(t *testing.T) {
-	t.Parallel()
-	file := newFile(t)
-	borrow(t, file, 32)
-	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0", "-wait", "2s")
-	p.stderr.await(t, "database is open", p.ended)
-	p.interrupt()
-	require.ErrorContains(t, p.wait(), "cannot start: ")
-}
-
 // What fails after the borrow gives the worker id back.
 func TestFailedStartGivesBack(t *testing.T) {
 	t.Parallel()
 	file := newFile(t)
-	db, err := sqldb.Open(t.Context(), sqldb.Config{Driver: "sqlite", DSN: secret.String(file)}, nil, sqlite.Driver())
+	db, err := sql.Open("sqlite", file)
 	require.NoError(t, err)
-	require.NoError(t, db.Exec("CREATE VIEW fxapp_items AS SELECT 1").Error)
-	require.NoError(t, sqldb.Close(db))
+	_, err = db.ExecContext(t.Context(), "CREATE VIEW fxapp_items AS SELECT 1")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
 	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0")
 	require.ErrorContains(t, p.wait(), "cannot start: create the tables of the models: ")
 	require.Contains(t, p.stderr.String(), "worker id given back")
-	borrow(t, file, 32)
-}
-
-// With exact times a first start waits for longer than it may.
-func TestExactTimes(t *testing.T) {
-	t.Parallel()
-	err := start(t, []string{"FXAPP_IDWORKER_STORE_EXACT_TIMES=true"}, "-dsn", emptyFile(t), "-once").wait()
-	require.ErrorContains(t, err, `namespace "fxapp" is in quarantine`)
-	require.ErrorContains(t, err, "raise wait (10s)")
-}
-
-func TestUnreachable(t *testing.T) {
-	t.Parallel()
-	for want, args := range map[string][]string{
-		"mysql at 127.0.0.1:1/shop: cannot connect: ":    {"-dsn", "app:s3cr3t@tcp(127.0.0.1:1)/shop"},
-		"postgres at 127.0.0.1:1/shop: cannot connect: ": {"-dsn", "postgres://app:s3cr3t@127.0.0.1:1/shop"},
-		"sqlite at none/shop.db: cannot connect: ":       {"-dsn", "none/shop.db"},
-		"redis at 127.0.0.1:1: cannot connect: ":         {"-dsn", emptyFile(t), "-mode", "redis", "-redis", "127.0.0.1:1"},
-	} {
-		t.Run(args[1], func(t *testing.T) {
-			t.Parallel()
-			p := start(t, nil, append(args, "-listen", "127.0.0.1:0")...)
-			err := p.wait()
-			require.ErrorContains(t, err, "cannot start: providers: "+want)
-			for _, text := range []string{err.Error(), p.stderr.String()} {
-				require.NotContains(t, text, "s3cr3t")
-				require.NotContains(t, text, "worker id borrowed")
-			}
-		})
-	}
 }

@@ -19,7 +19,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/snowlease/snowlease/casstore"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
@@ -44,23 +43,6 @@ func TestCenterIsShort(t *testing.T) {
 func TestContract(t *testing.T) {
 	t.Parallel()
 	leasetest.Run(t, func(t testing.TB) leasetest.Store { return newFixture(t) })
-}
-
-// A wrapper around the center keeps its name and shows its slots.
-func TestWrapped(t *testing.T) {
-	t.Parallel()
-	own := newFixture(t).Center(t)
-	wrapped := struct{ lease.Center }{own}
-	require.Equal(t, "main.bucket", lease.Name(wrapped))
-	req, err := idworker.Config{Namespace: "orders"}.Request()
-	require.NoError(t, err)
-	require.NoError(t, wrapped.Extras().Init(t.Context(), req))
-	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, idworker.WithCenter(wrapped))
-	require.NoError(t, err)
-	slots, err := w.Slots(t.Context(), "orders")
-	require.NoError(t, err)
-	require.Len(t, slots, 32)
-	require.NoError(t, w.Stop(t.Context()))
 }
 
 // A fixture is a service with the faults of the suite. The service may lose objects, and

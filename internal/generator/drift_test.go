@@ -192,47 +192,6 @@ func TestRollbacks(t *testing.T) {
 	}
 }
 
-// The center's clock may go back at every renewal. Ids go on within a tick or two and
-// do not run away.
-func TestRollbacksOfTheCenter(t *testing.T) {
-	t.Parallel()
-	for name, step := range rollbacks() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, snowflake.Yitter())
-			r := lent(1, t0, 200*time.Hour)
-			b.adopt(t, r)
-			var ids []int64
-			back := int64(0)
-			for range 100 {
-				b.advance(2 * time.Second) // until the renewal
-				back += step().Milliseconds()
-				next := r
-				next.Now, next.At = t0-back+b.Elapsed().Milliseconds(), b.Elapsed()
-				require.True(t, b.Extend(r, next))
-				r = next
-				b.take(1 << 20) // all that the lead allows
-				for waited, n := time.Duration(0), 0; n < 20; {
-					v, got, tm := b.take(1)
-					if got == 1 {
-						ids, n = append(ids, b.id(tm, v)), n+1
-						continue
-					}
-					require.ErrorIs(t, b.why(tm, v), ErrExhausted)
-					b.advance(time.Millisecond)
-					waited += time.Millisecond
-					require.LessOrEqual(t, waited, 2*time.Millisecond)
-				}
-			}
-			require.Len(t, ids, 2000)
-			rising(t, ids)
-			last, err := b.layout.Decode(ids[len(ids)-1])
-			require.NoError(t, err)
-			require.LessOrEqual(t, last.Time.UnixMilli(), t0+(b.Elapsed()+DefaultMaxAhead).Milliseconds())
-		})
-	}
-}
-
 // All 64 workers of a Yitter layout at once, each under one burst of its own.
 func TestSixtyFourWorkersAtOnce(t *testing.T) {
 	t.Parallel()

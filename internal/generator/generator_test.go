@@ -2,10 +2,6 @@ package generator
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -340,106 +336,6 @@ func TestNextIDAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = g.NextID() }))
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _ = g.NextIDs(context.Background(), ids) }))
 	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = g.NextID() }))
-}
-
-// Issuers, batches, renewals, swaps and a stop run at once. Every id is issued once,
-// lies in a lent range, and ascends within its goroutine.
-func TestConcurrentIssueAndHandover(t *testing.T) {
-	g, err := New(snowflake.Layout{SequenceBits: 12})
-	require.NoError(t, err)
-	now := int64(t0)
-	cur := Range{Worker: 1, Floor: now - 1, Ceiling: now + 50, Now: now, At: g.Elapsed()}
-	_, err = g.Adopt(cur)
-	require.NoError(t, err)
-
-	const issuers, perIssuer = 8, 30_000
-	var wg sync.WaitGroup
-	all := make([][]int64, issuers)
-	for i := range issuers {
-		wg.Go(func() {
-			ids := make([]int64, 0, perIssuer+100)
-			batch := make([]int64, 17)
-			for len(ids) < perIssuer {
-				if i%4 == 0 {
-					if err := g.NextIDs(context.Background(), batch); errors.Is(err, ErrStopped) {
-						break
-					}
-					ids = append(ids, batch...)
-					continue
-				}
-				id, err := g.NextIDWait(context.Background())
-				if errors.Is(err, ErrStopped) {
-					break
-				}
-				ids = append(ids, id)
-			}
-			all[i] = ids
-		})
-	}
-	done := make(chan struct{})
-	lentOut := []Range{cur}
-	var swapper sync.WaitGroup
-	swapper.Go(func() {
-		rnd := rand.New(rand.NewPCG(1, 2))
-		for {
-			select {
-			case <-done:
-				return
-			default:
-			}
-			time.Sleep(200 * time.Microsecond)
-			now := t0 + g.Elapsed().Milliseconds()
-			if rnd.IntN(2) == 0 {
-				next := cur
-				next.Ceiling, next.Now, next.At = max(cur.Ceiling, now+50), now, g.Elapsed()
-				if g.Extend(cur, next) {
-					cur = next
-					lentOut[len(lentOut)-1] = cur
-				}
-				continue
-			}
-			next := Range{Worker: rnd.Int64N(32), Floor: now - 1, Ceiling: now + 50, Now: now, At: g.Elapsed()}
-			if slices.ContainsFunc(lentOut, func(r Range) bool { return r.Worker == next.Worker && r.Ceiling >= now }) {
-				continue // as a center would
-			}
-			if _, err := g.Adopt(next); err != nil {
-				return
-			}
-			cur = next
-			lentOut = append(lentOut, cur)
-		}
-	})
-	wg.Wait()
-	close(done)
-	swapper.Wait()
-	g.Stop()
-
-	seen := make(map[int64]struct{}, issuers*perIssuer)
-	for _, ids := range all {
-		require.GreaterOrEqual(t, len(ids), perIssuer)
-		prev := int64(0)
-		for _, id := range ids {
-			if id <= prev {
-				t.Fatalf("id %d after %d", id, prev)
-			}
-			prev = id
-			if _, twice := seen[id]; twice {
-				t.Fatalf("id %d twice", id)
-			}
-			seen[id] = struct{}{}
-			p, err := g.layout.Decode(id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ms := p.Time.UnixMilli()
-			if !slices.ContainsFunc(lentOut, func(r Range) bool {
-				return r.Worker == p.Worker && r.Floor < ms && ms <= r.Ceiling
-			}) {
-				t.Fatalf("id %d of worker %d at %d lies in no range lent", id, p.Worker, ms)
-			}
-		}
-	}
-	require.Equal(t, int64(len(seen)), g.Issued())
 }
 
 // Whatever the clocks do and in whatever order ranges come, ids ascend, none repeats,

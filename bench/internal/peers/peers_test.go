@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -83,20 +82,4 @@ func TestBlocks(t *testing.T) {
 	one, other := s.Mine(), s.Mine()
 	first, later, last := one.Next(), other.Next(), one.Next()
 	require.IsIncreasing(t, []int64{first, last, later})
-}
-
-// TestLayouts: what a layout has room for.
-func TestLayouts(t *testing.T) {
-	require.Equal(t, 4.096e6, peers.Equal.PerSecond())
-	require.Equal(t, 25600.0, peers.Layout{Worker: 16, Sequence: 8, Tick: 10 * time.Millisecond}.PerSecond())
-	require.Zero(t, peers.Layout{}.PerSecond())
-	equal := 0
-	for _, m := range peers.All() {
-		if m.Layout == peers.Equal {
-			equal++
-			require.Contains(t, m.Setting, "10 ")
-			require.Contains(t, m.Setting, "12 ")
-		}
-	}
-	require.Equal(t, 5, equal) // ours, bwmarrin, sonyflake, yitter, godruoyi
 }
