@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	maxName   = 18
-	maxScope  = 36             // a UUID
-	perPeriod = 10_000_000_000 // a period and its numbers share an int64
+	maxName      = 18
+	maxScope     = 36 // a UUID
+	calendarYear = "01-01"
+	perPeriod    = 10_000_000_000 // a period and its numbers share an int64
 )
 
 // Config configures a Series. Zero fields take the default.
@@ -27,17 +28,22 @@ type Config struct {
 	// 1 to 18 characters of A-Z a-z 0-9 _ - ; required.
 	Name string `yaml:"name" json:"name" env:"NAME"`
 	// Period is after what time numbers begin anew: day, week (ISO 8601, from Monday), month,
-	// year, or none. A series whose period is changed to a longer one gives no numbers until
+	// quarter, year, or none. A series whose period is changed to a longer one gives no numbers until
 	// that begins. Default: none.
 	Period Period `yaml:"period" json:"period" env:"PERIOD"`
 	// Zone is the time zone in which periods begin, by its IANA name, such as Europe/Berlin. A
 	// machine without time zones needs a program that imports time/tzdata. Default: UTC.
 	Zone string `yaml:"zone" json:"zone" env:"ZONE"`
+	// YearStarts is the first day of the fiscal year, such as 04-01, up to the 28th of a month.
+	// Quarters are those of the fiscal year. Not for periods none and week. Default: 01-01.
+	YearStarts string `yaml:"year_starts" json:"year_starts" env:"YEAR_STARTS"`
 	// Format is how a number is printed. Braces hold zeros for the number, filled up to that
-	// width; 2006, 06, 01 and 02, or several of them, for year, month and day; W for the ISO
-	// week, whose year 2006 then is; or scope. It must tell periods apart, unless there are
-	// none. Default: {000000}, behind {20060102}-, {2006}W{W}-, {200601}- or {2006}- by the
-	// period.
+	// width; 2006, 06, 01 and 02, or several of them, for year, month and day of the first day of
+	// the period; Q for the quarter; FY for the year in which the fiscal year ends, such as 26,
+	// and FY-1 for the one before; W for the ISO week, whose year 2006 then is; or scope. It must
+	// tell periods apart, unless there are none. Default: {000000}, behind {20060102}-,
+	// {2006}W{W}-, {200601}-, {2006}Q{Q}- or {2006}- by the period, with FY{FY} for {2006} of
+	// quarters and years if YearStarts is set.
 	Format string `yaml:"format" json:"format" env:"FORMAT"`
 	// Start is the first number of each period, 1 to Max. Default: 1.
 	Start int64 `yaml:"start" json:"start" env:"START"`
@@ -55,8 +61,14 @@ func (c Config) WithDefaults() Config {
 	if c.Zone == "" {
 		c.Zone = "UTC"
 	}
+	if c.YearStarts == "" {
+		c.YearStarts = calendarYear
+	}
 	if c.Format == "" {
 		c.Format = c.Period.format()
+		if c.YearStarts != calendarYear && (c.Period == Quarter || c.Period == Year) {
+			c.Format = strings.Replace(c.Format, "{2006}", "FY{FY}", 1)
+		}
 	}
 	if c.Start == 0 {
 		c.Start = 1
@@ -75,9 +87,10 @@ func (c Config) Validate() error {
 
 // A plan is a Config that is valid.
 type plan struct {
-	cfg  Config
-	zone *time.Location
-	text format
+	cfg    Config
+	zone   *time.Location
+	starts time.Time // the first day of the fiscal year, in any year
+	text   format
 }
 
 func (c Config) parse() (p plan, err error) {
@@ -88,18 +101,26 @@ func (c Config) parse() (p plan, err error) {
 	if !word(c.Name, maxName) || c.Name == "" {
 		list.Add("name", c.Name, "is not 1 to %d characters of A-Z a-z 0-9 _ -", maxName)
 	}
-	fault.OneOf(&list, "period", c.Period, None, Day, Week, Month, Year)
+	fault.OneOf(&list, "period", c.Period, None, Day, Week, Month, Quarter, Year)
 	if p.zone, err = time.LoadLocation(c.Zone); err != nil || slices.Contains([]string{"Local", "localtime", "posixrules"}, c.Zone) {
 		list.Add("zone", c.Zone, "is not a time zone that all machines know alike").Do(`give a name such as Europe/Berlin; import _ "time/tzdata" where the machine has no time zones`)
 	}
-	if p.text, err = parseFormat(c.Format, c.Period); err != nil {
-		list.Add("format", c.Format, "%v", err)
+	if p.starts, err = time.Parse("01-02", c.YearStarts); err != nil || p.starts.Day() > 28 {
+		list.Add("year_starts", c.YearStarts, "is not a month and a day up to the 28th, such as 04-01")
+	} else if c.YearStarts != calendarYear && (c.Period == None || c.Period == Week) {
+		list.Add("year_starts", c.YearStarts, "has no meaning for period %s", c.Period).Do("leave it out")
 	}
 	if c.Start < 1 || c.Start > c.Max {
 		list.Add("start", c.Start, "is not 1 to max, which is %d", c.Max)
 	}
 	if c.Max < 1 || c.Max >= perPeriod {
 		list.Add("max", c.Max, "is not 1 to %d", int64(perPeriod-1))
+	}
+	if c.Period.format() == "" { // reported above
+		return p, list.Err()
+	}
+	if p.text, err = p.parseFormat(c.Format); err != nil {
+		list.Add("format", c.Format, "%v", err)
 	}
 	return p, list.Err()
 }

@@ -17,6 +17,7 @@ func TestConfig(t *testing.T) {
 		{Name: "a", Period: series.Day, Format: "{02}.{01}.{06}/{scope}/{0000}"},
 		{Name: "a", Period: series.Month, Format: "{scope}-{0601}{0}!"},
 		{Name: "a", Period: series.Year, Format: "R{2006}{00}"},
+		{Name: "a", Period: series.Quarter, YearStarts: "04-06", Format: "{FY-1}-{FY}/{01}-{0}"},
 		{Name: "a", Gapless: true},
 	} {
 		c.Namespace = "shop"
@@ -50,18 +51,25 @@ func TestConfig(t *testing.T) {
 		"each month alike: add {2006}":        {Name: "a", Format: "{01}{0}", Period: series.Month},
 		"each week alike: add {W}":            {Name: "a", Format: "{2006}{0}", Period: series.Week},
 		"each year alike: add {2006}":         {Name: "a", Format: "{0}", Period: series.Year},
+		"each quarter alike: add {Q}":         {Name: "a", Format: "{FY}{0}", Period: series.Quarter},
+		"has {FY}, which is unknown":          {Name: "a", Format: "{FY}{0}"},
+		`year_starts "13-01" is not a month`:  {Name: "a", Period: series.Year, YearStarts: "13-01"},
+		`year_starts "02-29" is not a month`:  {Name: "a", Period: series.Year, YearStarts: "02-29"},
+		"no meaning for period week":          {Name: "a", Period: series.Week, YearStarts: "04-01"},
 	} {
 		c.Namespace = "shop"
-		require.ErrorContains(t, c.Validate(), says)
+		err := c.Validate()
+		require.ErrorContains(t, err, says)
+		require.NotContains(t, err.Error(), "\n", "one fault, one error")
 	}
 }
 
 // FuzzFormat: a format that is accepted tells the numbers of two periods apart.
 func FuzzFormat(f *testing.F) {
-	for _, text := range []string{"INV-{2006}-{01}-{000000}", "{0601}{0}", "{2006}W{W}{0}", "{scope}{20060102}{00}", "{", "}{0}"} {
+	for _, text := range []string{"INV-{2006}-{01}-{000000}", "{0601}{0}", "{2006}W{W}{0}", "{scope}{20060102}{00}", "{FY-1}-{FY}-{Q}{0}", "{", "}{0}"} {
 		f.Add(text, uint8(0))
 	}
-	periods := []series.Period{series.Day, series.Week, series.Month, series.Year}
+	periods := []series.Period{series.Day, series.Week, series.Month, series.Quarter, series.Year}
 	f.Fuzz(func(t *testing.T, text string, kind uint8) {
 		cfg := series.Config{Namespace: "shop", Name: "a", Format: text, Period: periods[int(kind)%len(periods)]}
 		if cfg.Validate() != nil {

@@ -20,10 +20,11 @@ var defaults = [...]struct {
 	tells  [][]string // what a format needs to tell periods apart, one of each
 }{
 	{None, "", nil},
-	{Day, "{20060102}-", [][]string{{"2006", "06"}, {"01"}, {"02"}}},
+	{Day, "{20060102}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"01"}, {"02"}}},
 	{Week, "{2006}W{W}-", [][]string{{"2006", "06"}, {"W"}}},
-	{Month, "{200601}-", [][]string{{"2006", "06"}, {"01"}}},
-	{Year, "{2006}-", [][]string{{"2006", "06"}}},
+	{Month, "{200601}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"01"}}},
+	{Quarter, "{2006}Q{Q}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"Q", "01"}}},
+	{Year, "{2006}-", [][]string{{"2006", "06", "FY", "FY-1"}}},
 }
 
 func (p Period) format() string {
@@ -39,7 +40,7 @@ func (p Period) format() string {
 // a scope.
 var alike = regexp.MustCompile(`\{scope\}[0-9]*\{|\}[0-9]*\{scope\}`)
 
-func parseFormat(text string, p Period) (f format, err error) {
+func (p plan) parseFormat(text string) (f format, err error) {
 	seen := map[string]bool{}
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return nil, errors.New("has control characters")
@@ -61,7 +62,7 @@ func parseFormat(text string, p Period) (f format, err error) {
 			return nil, errors.New("has a { without its }")
 		}
 		rest = after
-		one, names, err := parsePart(part, p)
+		one, names, err := p.parsePart(part)
 		if err != nil {
 			return nil, err
 		}
@@ -78,8 +79,8 @@ func parseFormat(text string, p Period) (f format, err error) {
 	}
 	for _, d := range defaults {
 		for _, names := range d.tells {
-			if d.period == p && !slices.ContainsFunc(names, func(name string) bool { return seen[name] }) {
-				return nil, fmt.Errorf("prints the numbers of each %s alike: add {%s}", p, names[0])
+			if d.period == p.cfg.Period && !slices.ContainsFunc(names, func(name string) bool { return seen[name] }) {
+				return nil, fmt.Errorf("prints the numbers of each %s alike: add {%s}", d.period, names[0])
 			}
 		}
 	}
@@ -87,7 +88,8 @@ func parseFormat(text string, p Period) (f format, err error) {
 }
 
 // parsePart returns what prints a part, and what that is.
-func parsePart(part string, p Period) (one func(to []byte, n Number) []byte, names []string, err error) {
+func (p plan) parsePart(part string) (one func(to []byte, n Number) []byte, names []string, err error) {
+	by := p.cfg.Period
 	switch {
 	case part != "" && strings.Trim(part, "0") == "" && len(part) <= 18:
 		return func(to []byte, n Number) []byte {
@@ -99,7 +101,20 @@ func parsePart(part string, p Period) (one func(to []byte, n Number) []byte, nam
 		}, []string{"0"}, nil
 	case part == "scope":
 		return func(to []byte, n Number) []byte { return append(to, n.Scope...) }, []string{part}, nil
-	case part == "W" && p == Week:
+	case part == "Q" && by != None && by != Week:
+		return func(to []byte, n Number) []byte {
+			quarter, _ := p.quarter(n.Period)
+			return strconv.AppendInt(to, int64(quarter), 10)
+		}, []string{part}, nil
+	case (part == "FY" || part == "FY-1") && by != None && by != Week:
+		return func(to []byte, n Number) []byte {
+			ends := p.year(n.Period).AddDate(1, 0, -1).Year()
+			if part == "FY-1" {
+				ends--
+			}
+			return fmt.Appendf(to, "%02d", ends%100)
+		}, []string{part}, nil
+	case part == "W" && by == Week:
 		return func(to []byte, n Number) []byte {
 			_, week := n.Period.ISOWeek()
 			return fmt.Appendf(to, "%02d", week)
@@ -112,8 +127,8 @@ func parsePart(part string, p Period) (one func(to []byte, n Number) []byte, nam
 				name = known
 			}
 		}
-		if name == "" || p == None || p == Week && name[0] == '0' && name != "06" {
-			return nil, nil, fmt.Errorf("has {%s}, which is unknown to a series by %s", part, p)
+		if name == "" || by == None || by == Week && name[0] == '0' && name != "06" {
+			return nil, nil, fmt.Errorf("has {%s}, which is unknown to a series by %s", part, by)
 		}
 		names, rest = append(names, name), rest[len(name):]
 	}
@@ -122,7 +137,7 @@ func parsePart(part string, p Period) (one func(to []byte, n Number) []byte, nam
 	}
 	return func(to []byte, n Number) []byte {
 		day := n.Period
-		if p == Week { // the ISO year is that of the week's Thursday
+		if by == Week { // the ISO year is that of the week's Thursday
 			day = day.AddDate(0, 0, 3)
 		}
 		return day.AppendFormat(to, part)

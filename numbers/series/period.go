@@ -7,28 +7,52 @@ type Period string
 
 // The periods.
 const (
-	None  Period = "none"
-	Day   Period = "day"
-	Week  Period = "week" // ISO 8601, from Monday
-	Month Period = "month"
-	Year  Period = "year"
+	None    Period = "none"
+	Day     Period = "day"
+	Week    Period = "week" // ISO 8601, from Monday
+	Month   Period = "month"
+	Quarter Period = "quarter"
+	Year    Period = "year"
 )
 
 // begin returns the first day of the period of a time, as a date: midnight UTC. It is zero without
 // periods.
-func (p Period) begin(at time.Time) time.Time {
+func (p plan) begin(at time.Time) time.Time {
 	year, month, day := at.Date()
-	switch p {
+	date := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	switch p.cfg.Period {
 	case None:
 		return time.Time{}
 	case Week:
-		day -= (int(at.Weekday()) + 6) % 7
+		return date.AddDate(0, 0, -(int(date.Weekday())+6)%7)
 	case Month:
-		day = 1
+		return date.AddDate(0, 0, 1-day)
+	case Quarter:
+		_, first := p.quarter(date)
+		return first
 	case Year:
-		month, day = 1, 1
+		return p.year(date)
+	default:
+		return date
 	}
-	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+// year returns the first day of the fiscal year of a date.
+func (p plan) year(date time.Time) time.Time {
+	first := time.Date(date.Year(), p.starts.Month(), p.starts.Day(), 0, 0, 0, 0, time.UTC)
+	if first.After(date) {
+		first = first.AddDate(-1, 0, 0)
+	}
+	return first
+}
+
+// quarter returns the quarter of the fiscal year of a date, from 1 on, and its first day.
+func (p plan) quarter(date time.Time) (n int, first time.Time) {
+	n, first = 1, p.year(date)
+	for next := first.AddDate(0, 3, 0); !next.After(date); next = next.AddDate(0, 3, 0) {
+		n, first = n+1, next
+	}
+	return n, first
 }
 
 // after returns the first day of the next period.
@@ -40,6 +64,8 @@ func (p Period) after(begin time.Time) time.Time {
 		return begin.AddDate(0, 0, 7)
 	case Month:
 		return begin.AddDate(0, 1, 0)
+	case Quarter:
+		return begin.AddDate(0, 3, 0)
 	default:
 		return begin.AddDate(1, 0, 0)
 	}

@@ -110,7 +110,7 @@ func (s *Series) NextTx(ctx context.Context, tx Tx, scope string) (Number, error
 	if err := s.ready(scope); err != nil {
 		return Number{}, s.wrap(err)
 	}
-	got, err := s.reserve(ctx, store.In(tx), scope, s.begin(ctx), 1)
+	got, err := s.reserve(ctx, store.In(tx), scope, s.current(ctx), 1)
 	if err != nil {
 		return Number{}, s.wrap(err)
 	}
@@ -172,7 +172,7 @@ func (s *Series) ready(scope string) error {
 
 // take fills dst from the store.
 func (s *Series) take(ctx context.Context, scope string, dst []Number) error {
-	for period := s.begin(ctx); len(dst) > 0; {
+	for period := s.current(ctx); len(dst) > 0; {
 		got, err := s.reserve(ctx, s.store, scope, period, int64(len(dst)))
 		if err != nil {
 			return err
@@ -213,16 +213,16 @@ func (s *Series) reserve(ctx context.Context, store numberstore.Reader, scope st
 		switch {
 		case !later.After(period):
 			return got, err
-		case s.cfg.Period == None || !s.cfg.Period.begin(later).Equal(later):
+		case s.cfg.Period == None || !s.begin(later).Equal(later):
 			return got, fmt.Errorf("%w: %q is on record at %d, which does not fit period %s: correct its row, or name the series anew if its period changed", segment.ErrEnd, r.Name, given, s.cfg.Period)
 		}
 		period = later
 	}
 }
 
-// begin returns the beginning of the period that the clock of this host is in.
-func (s *Series) begin(ctx context.Context) time.Time {
-	return s.cfg.Period.begin(hostclock.Now(ctx).In(s.zone))
+// current returns the beginning of the period that the clock of this host is in.
+func (s *Series) current(ctx context.Context) time.Time {
+	return s.begin(hostclock.Now(ctx).In(s.zone))
 }
 
 func (s *Series) request(scope string, period time.Time, n int64) numberstore.Request {

@@ -131,8 +131,18 @@ func TestPeriods(t *testing.T) {
 		"month": {series.Config{Period: series.Month, Format: "INV-{2006}-{01}-{000}", Start: 10}, []step{
 			{"2026-11-30T23:59:59Z", "INV-2026-11-010"}, {"2026-12-01T00:00:00Z", "INV-2026-12-010"}, {"2027-01-01T00:00:00Z", "INV-2027-01-010"},
 		}},
-		"year": {series.Config{Period: series.Year, Format: "{06}/{0}"}, []step{{"2026-12-31T23:59:59Z", "26/1"}, {"2027-01-01T00:00:00Z", "27/1"}, {"2027-06-01T00:00:00Z", "27/2"}}},
-		"east": {series.Config{Period: series.Day, Zone: "Asia/Shanghai"}, []step{{"2026-11-24T15:59:59Z", "20261124-000001"}, {"2026-11-24T16:00:00Z", "20261125-000001"}}},
+		"quarter": {series.Config{Period: series.Quarter, Zone: "Europe/Berlin"}, []step{
+			{"2026-03-31T21:59:59Z", "2026Q1-000001"}, {"2026-03-31T22:00:00Z", "2026Q2-000001"}, {"2026-12-31T22:59:59Z", "2026Q4-000001"}, {"2026-12-31T23:00:00Z", "2027Q1-000001"},
+		}},
+		"quarter of a fiscal year": {series.Config{Period: series.Quarter, YearStarts: "04-06", Zone: "Europe/London"}, []step{
+			{"2026-04-05T22:59:59Z", "FY26Q4-000001"}, {"2026-04-05T23:00:00Z", "FY27Q1-000001"}, {"2026-07-05T23:00:00Z", "FY27Q2-000001"}, {"2027-01-06T00:00:00Z", "FY27Q4-000001"},
+		}},
+		"fiscal year": {series.Config{Period: series.Year, YearStarts: "04-01", Zone: "Asia/Kolkata", Format: "INV/{FY-1}-{FY}/{0000}"}, []step{
+			{"2026-03-31T18:29:59Z", "INV/25-26/0001"}, {"2026-03-31T18:30:00Z", "INV/26-27/0001"}, {"2027-03-31T18:29:59Z", "INV/26-27/0002"}, {"2099-04-01T00:00:00Z", "INV/99-00/0001"},
+		}},
+		"month of a fiscal year": {series.Config{Period: series.Month, YearStarts: "10-01", Format: "{FY}.{Q}.{01}-{0}"}, []step{{"2026-09-30T00:00:00Z", "26.4.09-1"}, {"2026-10-01T00:00:00Z", "27.1.10-1"}}},
+		"year":                   {series.Config{Period: series.Year, Format: "{06}/{0}"}, []step{{"2026-12-31T23:59:59Z", "26/1"}, {"2027-01-01T00:00:00Z", "27/1"}, {"2027-06-01T00:00:00Z", "27/2"}}},
+		"east":                   {series.Config{Period: series.Day, Zone: "Asia/Shanghai"}, []step{{"2026-11-24T15:59:59Z", "20261124-000001"}, {"2026-11-24T16:00:00Z", "20261125-000001"}}},
 		// In Beirut, 31 March 2024 began at 01:00.
 		"no midnight": {series.Config{Period: series.Day, Zone: "Asia/Beirut"}, []step{
 			{"2024-03-30T21:59:59Z", "20240330-000001"}, {"2024-03-30T22:00:00Z", "20240331-000001"}, {"2024-03-31T20:59:59Z", "20240331-000002"}, {"2024-03-31T21:00:00Z", "20240401-000001"},

@@ -68,13 +68,13 @@ const seriesGo = "numbers/series/series.go"
 var onSeries = list{title: "series", pkg: "numbers/series", mutants: []mutant{
 	{"namespaces share names", seriesGo, `numberstore.Key(cfg.Namespace, cfg.Name)`, `numberstore.Key("", cfg.Name)`, "TestScopes"},
 	{"who is behind gets no number", seriesGo, `if !again || !errors.Is(err, segment.ErrEnd) {`, `if !again || true {`, "TestTwoProcessesAroundMidnight"},
-	{"numbers of one period in another", seriesGo, `|| !s.cfg.Period.begin(later).Equal(later):`, `:`, "TestOtherPeriod"},
+	{"numbers of one period in another", seriesGo, `|| !s.begin(later).Equal(later):`, `:`, "TestOtherPeriod"},
 	{"whatever the clock of the store says", seriesGo, `if s.cfg.Period != None {`, `if false {`, "TestClocksThatDiffer"},
 	{"no room for clocks that differ", seriesGo, `Add(-lease.MaxClockError)`, `Add(0)`, "TestBoundsOfThePeriod"},
 	{"periods begin where the host is", seriesGo, `hostclock.Now(ctx).In(s.zone)`, `hostclock.Now(ctx)`, "TestPeriods/east"},
 	{"a period begins before its day", "numbers/series/period.go", `if t.Day() == day {`, `if true {`, "TestBoundsOfThePeriod"},
 	{"a copy issues what was asked for before", seriesGo, `copies == s.copies.Load()`, `copies <= s.copies.Load()`, "TestResetForgetsAnswersUnderWay"},
-	{"a format that prints two periods alike", "numbers/series/format.go", `if d.period == p && !slices`, `if false && !slices`, "TestConfig"},
+	{"a format that prints two periods alike", "numbers/series/format.go", `if d.period == p.cfg.Period && !slices`, `if false && !slices`, "TestConfig"},
 }}
 
 // onRedisSegments are the scripts of package numbers/redissegments, of its Store and of its Dispenser.
