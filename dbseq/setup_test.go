@@ -12,6 +12,7 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // An account is a user of a database server, whose right password is "right" and who may do nothing
@@ -114,9 +115,19 @@ func TestStartFailsAtOnce(t *testing.T) {
 		} {
 			// A start that tries again would do so for an hour.
 			_, err := snowlease.Open(t.Context(), a.open(c.dsn), snowlease.Config{Namespace: "orders", Wait: time.Hour})
-			require.ErrorIs(t, err, lease.ErrSetup)
-			require.ErrorContains(t, err, c.want)
-			require.NotContains(t, err.Error(), "geheim")
+			errs := []error{err}
+			for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+				store, err := dbseq.OpenSegments(a.e.driver, c.dsn)
+				require.NoError(t, err)
+				_, err = segment.Open(t.Context(), store, segment.Config{Namespace: "shop", Name: "orders", Order: order})
+				errs = append(errs, err)
+				require.NoError(t, store.Close())
+			}
+			for _, err := range errs {
+				require.ErrorIs(t, err, lease.ErrSetup)
+				require.ErrorContains(t, err, c.want)
+				require.NotContains(t, err.Error(), "geheim")
+			}
 		}
 	})
 }

@@ -64,10 +64,13 @@ func New(store Store, cfg Config, opts ...Option) (*Issuer, error) {
 		Steps:  numberstore.Steps{Min: i.cfg.MinStep, Max: i.cfg.MaxStep, Cover: i.cfg.Cover}, Step: i.cfg.Step, Most: i.cfg.MaxStep,
 		Now:     func() time.Duration { return time.Since(base) },
 		Reserve: i.reserve,
-		Final:   final,
-		Over:    ErrEnd,
-		Retry:   2 * time.Second,
-		Wait:    func(error) time.Duration { return 0 },
+		Final: func(err error) bool {
+			// What works once may be put right, as a password that is changed.
+			return final(err) || errors.Is(err, lease.ErrSetup) && i.of.Stats().Reservations == 0
+		},
+		Over:  ErrEnd,
+		Retry: 2 * time.Second,
+		Wait:  func(error) time.Duration { return 0 },
 		Kind: func(err error) int {
 			if err != nil {
 				return 1
@@ -91,8 +94,9 @@ func (i *Issuer) reserve(ctx context.Context, n, above int64) (numberstore.Range
 
 // Start starts a goroutine that prefetches until Close. It waits for the first numbers
 // until ctx ends and retries if the store fails; after an error the Issuer is closed. In
-// strict order it does not contact the store, so the first number shows whether the name
-// exists. A second Start is an error and changes nothing.
+// strict order it looks at the store once, unless that is a Dispenser, and only a
+// lease.ErrSetup is an error: the first number shows whether the name exists. A second Start is
+// an error and changes nothing.
 //
 // Errors: ErrUnknown, ErrEnd and ErrClosed, without waiting. ErrUnavailable when ctx
 // ends, or at once with a lease.ErrSetup of the store, such as for a wrong password.
@@ -103,11 +107,27 @@ func (i *Issuer) Start(ctx context.Context) error {
 		return fmt.Errorf("segment: open %q: %w", i.cfg.key(), err)
 	case !begun:
 		return fmt.Errorf("segment: open %q: it has started before", i.cfg.key())
-	case i.cfg.Order == OrderStrict:
-		return nil
 	}
-	if err := i.of.First(ctx, func(err error) bool { return final(err) || errors.Is(err, lease.ErrSetup) }); err != nil {
+	if i.cfg.Order == OrderStrict {
+		err = i.look(ctx)
+	} else {
+		err = i.of.First(ctx, i.of.Final)
+	}
+	if err != nil {
 		return errors.Join(fmt.Errorf("segment: open %q: %w", i.cfg.key(), unavailable(err)), i.Close())
+	}
+	return nil
+}
+
+// look returns why no number can be had from the store before its setup is changed.
+func (i *Issuer) look(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if reader, ok := i.store.(numberstore.Reader); ok {
+		_, err = reader.Given(ctx, i.cfg.key())
+	}
+	if errors.Is(err, lease.ErrSetup) {
+		return err
 	}
 	return nil
 }
@@ -137,8 +157,9 @@ func (i *Issuer) NextID() (int64, error) {
 
 // NextIDWait returns the next number and waits for it until ctx ends.
 //
-// Errors: ErrEnd, ErrUnknown, ErrNotStarted and ErrClosed, without waiting. When ctx ends,
-// ErrUnavailable with the cause of ctx. The number is then 0.
+// Errors: ErrEnd, ErrUnknown, ErrNotStarted and ErrClosed, without waiting. ErrUnavailable when
+// ctx ends, with its cause, or with a lease.ErrSetup if the store never gave a number. The number
+// is then 0.
 func (i *Issuer) NextIDWait(ctx context.Context) (int64, error) {
 	var dst [1]int64
 	err := i.NextIDs(ctx, dst[:])

@@ -206,6 +206,22 @@ func TestOpen(t *testing.T) {
 		require.ErrorIs(t, err, lease.ErrSetup)
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 
+		// A store that cannot be asked ahead shows it at the first number. Later, it may be put right.
+		never := open(t, segment.Config{Order: segment.OrderStrict}, faulty{wrong})
+		_, err = never.NextIDWait(context.Background())
+		require.ErrorIs(t, err, segment.ErrUnavailable)
+		require.ErrorIs(t, err, lease.ErrSetup)
+		once := open(t, segment.Config{Order: segment.OrderStrict}, &store{answer: func(call int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
+			if call > 1 && call < 5 {
+				return numberstore.Range{}, wrong
+			}
+			return got, err
+		}})
+		require.Equal(t, int64(1), next(t, once))
+		n, err := once.NextIDWait(ctx)
+		require.NoError(t, err)
+		require.Equal(t, int64(5), n)
+
 		go func() {
 			time.Sleep(5 * time.Second)
 			s.down.Store(false)
