@@ -216,3 +216,23 @@ func TestSchemaOfTheAccount(t *testing.T) {
 		require.Equal(t, numberstore.Range{First: 6, Last: 10}, got)
 	})
 }
+
+// TestPastApartFromTheLeases: the table of backdated ids is in a later schema of the search_path than
+// those of the leases. Another one beside them would count anew.
+func TestPastApartFromTheLeases(t *testing.T) {
+	onThose(t, "postgres", func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		runSegmentFile(t, db, e)
+		rawExec(t, db, "CREATE SCHEMA app")
+		c, err := dbseq.Open(e.driver, dsn+" search_path=app,public")
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, c.Close()) })
+		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
+		_, err = c.Past().Reserve(t.Context(), reserve(1))
+		require.ErrorIs(t, err, lease.ErrSetup)
+		require.ErrorContains(t, err, `the table snowlease_segment is in schema "public", and those of the leases are in "app": move it there`)
+		rawExec(t, db, "ALTER TABLE snowlease_segment SET SCHEMA app")
+		_, err = c.Past().Reserve(t.Context(), reserve(1))
+		require.NoError(t, err)
+	})
+}

@@ -436,10 +436,27 @@ func (s *Segments) with(ctx context.Context, what, name string, f func(context.C
 	err := s.server(ctx, false)
 	if err == nil {
 		if err = f(ctx); s.tableMissing(err) {
-			if err = s.create(ctx, segmentTables); err == nil {
+			if err = s.together(ctx); err == nil {
+				err = s.create(ctx, segmentTables)
+			}
+			if err == nil {
 				err = f(ctx)
 			}
 		}
 	}
 	return s.wrap(ctx, fmt.Sprintf(what, name), segmentTables, err)
+}
+
+// together returns an error if the table of a Center is in another schema of the search_path than
+// those of the leases. One that is created beside them would count anew.
+func (s *Segments) together(ctx context.Context) error {
+	if !s.shared {
+		return nil
+	}
+	name := segmentTables.names[0]
+	h, err := s.find(ctx, name)
+	if err == nil && h.there && h.schema != s.schemaName() {
+		err = advised{fmt.Errorf("the table %s is in schema %q, and those of the leases are in %q: move it there", s.set.Prefix+name, h.schema, s.schemaName())}
+	}
+	return err
 }

@@ -47,21 +47,21 @@ func (c *conn) settle(ctx context.Context) error {
 	if c.home.Load() != nil {
 		return nil
 	}
-	h, err := c.find(ctx)
+	h, err := c.find(ctx, c.main)
 	if err == nil {
 		c.home.CompareAndSwap(nil, h)
 	}
 	return err
 }
 
-// find returns the schema that a connection of the pool leads to.
-func (c *conn) find(ctx context.Context) (*home, error) {
+// find returns the schema of a table that a connection of the pool leads to.
+func (c *conn) find(ctx context.Context, table string) (*home, error) {
 	own := int64(0)
 	if c.own {
 		own = 1
 	}
 	var there int64
-	found, _, err := one(ctx, c, "home", args{"table": c.set.Prefix + c.main, "own": own}, func(schema *sql.NullString) []any { return []any{schema, &there} })
+	found, _, err := one(ctx, c, "home", args{"table": c.set.Prefix + table, "own": own}, func(schema *sql.NullString) []any { return []any{schema, &there} })
 	if err == nil && !found.Valid {
 		err = advised{errors.New("no database or schema is selected: name the database in the DSN, as in user:password@tcp(host:3306)/name, or a schema that exists in the search_path")}
 	}

@@ -97,7 +97,7 @@ func (c *conn) create(ctx context.Context, t tables) error {
 		if ok, err := c.hasTable(ctx, c.main); err != nil {
 			return err
 		} else if !ok {
-			now, err := c.find(ctx)
+			now, err := c.find(ctx, c.main)
 			if err != nil {
 				return err
 			}

@@ -8,8 +8,8 @@
 //	...
 //	number, err := invoices.NextTx(ctx, tx, "tenant-7") // and the invoice in the same tx
 //
-// In a transaction of GORM, tx is gormdb.Tx(tx). The examples of NextTx number rows in a hook, and when
-// a draft is posted.
+// In a transaction of GORM, tx is gormdb.Tx(tx). The example of NextTx numbers rows in a hook, and
+// docs/numbers.md in the repository also drafts that are posted, with GORM and with database/sql.
 //
 // The store is dbseq.OpenSegments or dbseq.NewSegments, or segment.NewMemory for tests without
 // Gapless. Each scope, such as a tenant, has one row in the table snowlease_segment, however many
