@@ -416,10 +416,10 @@ func TestCallThatIsGivenUp(t *testing.T) {
 		return err
 	}))
 	d := dispenser(t, client, new(behind), ordered(10))
-	_, err := d.Reserve(ctx, numberstore.Request{Name: "orders", N: 1, Start: 1, Max: math.MaxInt64})
+	_, err := d.Reserve(ctx, numberstore.Request{Name: "shop/orders", N: 1, Start: 1, Max: math.MaxInt64})
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, d.Close())
-	require.Equal(t, "failed", s.Admin.HGet(t.Context(), "snowlease:{orders}:dispenser", "want").Val())
+	require.Equal(t, "failed", s.Admin.HGet(t.Context(), "snowlease:{shop}:dispenser:orders", "want").Val())
 }
 
 // TestStoreBehindFails: numbers continue while Redis has some, then callers get the

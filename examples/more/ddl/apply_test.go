@@ -94,7 +94,7 @@ func TestToolsApplyTheTables(t *testing.T) {
 				numbers, err := dbseq.OpenSegments(e.driver, dsn, dbseq.WithoutMigrate())
 				require.NoError(t, err)
 				defer numbers.Close()
-				require.NoError(t, numbers.Create(t.Context(), "orders", 1))
+				require.NoError(t, numbers.Create(t.Context(), "shop/orders", 1))
 				center, err := dbseq.Open(e.driver, dsn, dbseq.WithoutMigrate())
 				require.NoError(t, err)
 				defer center.Close()
