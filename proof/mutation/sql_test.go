@@ -36,6 +36,8 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"slots that a limit has cut", statements + "#slots", ` LIMIT :pool`, ``, "TestSelectLimit/mariadb"},
 	// What is opened.
 	{"a relative path of the folder that is current later", "dbseq/sqlite.go", `return sqlitedsn.Absolute(dsn), setup`, `_ = sqlitedsn.Absolute; return dsn, setup`, "TestChangedDirectory"},
+	{"a file whose name ends with a line break", "internal/dsn/dsn.go", `if unicode.IsControl(r) || `, `if `, "TestOpenRefuses"},
+	{"empty texts that MariaDB takes for NULL", "dbseq/mysql.go", `strings.ReplaceAll(text, "''", "SPACE(0)")`, `strings.Clone(text)`, "TestSQLModes/mariadb"},
 	{"a file with hard links", "dbseq/sqlite.go", `n > 1 {`, `n > 2 {`, "TestSQLiteReachedByTwoPaths"},
 	{"a file that is mounted alone", "dbseq/sqlite.go", `mounted(file.String, mounts)`, `false`, "TestFileIsAMountPoint"},
 	{"no path is looked at", "dbseq/server.go", `if c.dialect.check != nil {`, `if false {`, "TestSQLiteReachedByTwoPaths"},
