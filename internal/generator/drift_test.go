@@ -89,8 +89,8 @@ func TestBurstRunsAhead(t *testing.T) {
 		rising(t, ids)
 		last, err := l.Decode(ids[burst-1])
 		require.NoError(t, err)
-		// The first tick begins at a sequence number above 0: see Generator.spread.
-		ticks := (burst + b.spread + b.layout.PerTick() - 1) / b.layout.PerTick()
+		// The first tick begins at a sequence number above 0: see Generator.low.
+		ticks := (burst + 1<<b.lowBits - 1 + b.layout.PerTick() - 1) / b.layout.PerTick()
 		require.InDelta(t, t0+ticks-1, last.Time.UnixMilli(), 1, "no id of a tick is left out")
 		require.Equal(t, time.Duration(last.Time.UnixMilli()-t0)*time.Millisecond, b.Lead())
 		t.Logf("%s: %d ids at once, %v ahead of the clock", name, burst, b.Lead())

@@ -37,7 +37,7 @@ type Generator struct {
 	seqBits uint
 	tsShift uint
 	seqMask int64
-	spread  int64
+	lowBits uint  // of the first sequence number of a tick: see low
 	ahead   int64 // ticks
 
 	base  time.Time
@@ -101,9 +101,8 @@ type term struct {
 	drops  uint32 // calls of Drop before it
 	lo, hi int64  // the first and last value of last in the range; hi < 0 means none
 	prefix int64  // worker and business number in their places
-	raised int64  // the value of last until the first id of the term
 	half   int64  // the value of last that closes wanted
-	first  int64  // low bits of the first id; random, since many processes issue only one
+	salt   uint64 // of the worker id: see low
 	pacer
 	ended   chan struct{}
 	wanted  chan struct{} // closed when half of the range is used
@@ -167,10 +166,8 @@ func New(l snowflake.Layout, opts ...Option) (*Generator, error) {
 		seqBits: uint(l.SequenceBits),
 		tsShift: uint(l.WorkerBits + l.BusinessBits + l.SequenceBits),
 		seqMask: l.PerTick() - 1,
-		// At low rates ids must not all end in the same bits (even, or zero), because
-		// ids are often sharded by their last bits.
-		spread: 1<<max(0, min(8, int(l.SequenceBits)-2)) - 1,
-		base:   time.Now(),
+		lowBits: min(12, uint(l.SequenceBits)),
+		base:    time.Now(),
 	}
 	g.ahead = max(2, int64(DefaultMaxAhead)/g.unit)
 	for _, o := range opts {
@@ -264,11 +261,8 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 		t = g.term.Load()
 		g.pause(loadedTerm)
 		tick := g.tick(t, mono)
-		low := (last + 1) & g.spread
-		if last == t.raised {
-			low = t.first
-		}
-		v = max(tick<<(g.seqBits&63)|low, last+1)
+		at := max(tick, t.lo>>(g.seqBits&63))
+		v = max(at<<(g.seqBits&63)|g.low(t, at), last+1)
 		end := min(v+want-1, g.bound(t, mono, tick))
 		if max(v, end) >= t.half {
 			t.want()
@@ -290,6 +284,18 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 			t.end.Store(0)
 		}
 	}
+}
+
+// low returns where a tick begins that is not entered by a burst. Ids are often sharded by their
+// last bits, which must be even however many ids each request takes, and however far apart
+// requests are. So they come from a hash of the tick and the worker id. This takes no ids from a
+// burst, which enters each tick but its first at 0.
+//
+// The hash is the beginning of the finalizer of Austin Appleby's MurmurHash3.
+func (g *Generator) low(t *term, tick int64) int64 {
+	h := (uint64(tick) + t.salt) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return int64(h >> (64 - g.lowBits&63))
 }
 
 // bound returns the last value that t allows at mono, when the center's clock is at tick.

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -77,6 +78,9 @@ func TestLastTickLiesWithinTheCeiling(t *testing.T) {
 			b := newBench(t, snowflake.Layout{TimeUnit: unit, SequenceBits: 8})
 			r := Range{Worker: 1, Floor: t0 + phase*97, Ceiling: t0 + phase*97 + 30_001 + phase*13, Now: t0 + phase*97}
 			b.adopt(t, r)
+			unused := newBench(t, snowflake.Layout{TimeUnit: unit, SequenceBits: 8})
+			unused.adopt(t, r)
+			require.GreaterOrEqual(t, unused.Stop(), r.Floor)
 			var ids int
 			for {
 				id, err := b.NextID()
@@ -97,38 +101,66 @@ func TestLastTickLiesWithinTheCeiling(t *testing.T) {
 	}
 }
 
-func TestLowRateSequencesSpread(t *testing.T) {
-	for _, l := range []snowflake.Layout{{}, snowflake.JSSafe(), {SequenceBits: 1, TimeBits: 41}} {
-		b := newBench(t, l)
-		b.adopt(t, lent(1, t0, time.Hour))
-		seen := map[int64]int{}
-		const n = 512
-		for range n {
-			b.advance(time.Millisecond)
-			seen[b.next(t).Sequence]++
-		}
-		want := 1 << max(0, min(8, int(b.layout.SequenceBits)-2))
-		require.Len(t, seen, want)
-		for s, c := range seen {
-			require.Equal(t, n/want, c, "sequence %d", s)
-		}
+// Ids may be sharded by id % n: the first ids of requests are within 25 % of their share in each
+// shard, and so are the last, however many ids a request takes.
+func TestShardsAreEven(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]snowflake.Layout{
+		"default": {}, "jssafe": snowflake.JSSafe(), "10ms": {TimeUnit: 10 * time.Millisecond, SequenceBits: 8},
+		"2 bits": {SequenceBits: 2, TimeBits: 41},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, apart := range []time.Duration{time.Millisecond, 10 * time.Millisecond} {
+				for _, stride := range []int64{1, 2, 3, 8, 16} {
+					b := newBench(t, l)
+					if stride*int64(max(1, b.layout.TimeUnit/apart)) > b.layout.PerTick()/4 {
+						continue // a burst
+					}
+					b.adopt(t, lent(3, t0, 24*time.Hour))
+					shards := min(b.layout.PerTick(), 4096)
+					first, last := make([]float64, shards), make([]float64, shards)
+					const each = 400
+					for range shards * each {
+						b.advance(apart)
+						v, n, tm := b.take(stride)
+						if n != stride {
+							t.Fatal(n)
+						}
+						first[b.id(tm, v)%shards]++
+						last[b.id(tm, v+n-1)%shards]++
+					}
+					for n := shards; n >= 2; n /= 2 {
+						for _, counts := range [][]float64{first, last} {
+							share := float64(shards / n * each)
+							for s := range n {
+								count := 0.0
+								for i := s; i < shards; i += n {
+									count += counts[i]
+								}
+								if math.Abs(count/share-1) > 0.25 {
+									t.Fatalf("%d ids each %v: shard %d of %d has %v of its share", stride, apart, s, n, count/share)
+								}
+							}
+						}
+					}
+				}
+			}
+		})
 	}
 }
 
 // Ids must differ in their last bits even if each process issues only one.
 func TestFirstSequencesDiffer(t *testing.T) {
-	first, again := map[int64]bool{}, map[int64]bool{}
-	for range 200 {
-		b := newBench(t, snowflake.Layout{})
-		b.adopt(t, lent(1, t0, time.Minute))
-		b.advance(time.Millisecond)
-		first[b.next(t).Sequence&1] = true
-		b.adopt(t, lent(2, t0+1, time.Minute))
-		b.advance(2 * time.Millisecond)
-		again[b.next(t).Sequence] = true
+	for _, ahead := range []int64{0, 30_000} { // or the range begins ahead of the clock
+		seen := map[int64]bool{}
+		for worker := range int64(32) {
+			b := newBench(t, snowflake.Layout{})
+			b.adopt(t, Range{Worker: worker, Floor: t0 + ahead - 1, Ceiling: t0 + ahead + 1000, Now: t0})
+			seen[b.next(t).Sequence&4095] = true
+		}
+		require.Greater(t, len(seen), 28)
 	}
-	require.Len(t, first, 2)
-	require.Greater(t, len(again), 50)
 }
 
 func TestLeadIsBounded(t *testing.T) {
@@ -198,7 +230,7 @@ func TestBatchOfAnyLength(t *testing.T) {
 			p, err := b.layout.Decode(id)
 			require.NoError(t, err)
 			v := (p.Time.UnixMilli()-b.layout.Epoch)<<b.seqBits | p.Sequence
-			if last == b.term.Load().raised { // the first sequence is at random
+			if n == 1 { // the first one begins its tick
 				last = v - 1
 			}
 			require.Equal(t, last+1+int64(i), v, "id %d of %d", i, n)

@@ -2,7 +2,6 @@ package generator
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"time"
 )
@@ -37,8 +36,7 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	// the term has changed. Later ids lie in a later tick, so they ascend even if the worker
 	// id is lower, and none lies below the new floor.
 	used := g.raise(func(last int64) int64 {
-		t.raised = max(last|g.seqMask, t.lo-1, last+1)
-		return t.raised
+		return max(last|g.seqMask, t.lo-1, last+1)
 	})
 	g.pause(raisedSwap)
 	lead, ahead := g.leadAt(old.pacer, g.mono(), used)
@@ -65,7 +63,7 @@ func (g *Generator) Extend(prev, next Range) bool {
 	if err != nil {
 		return false
 	}
-	t.drops, t.raised, t.first = cur.drops, cur.raised, cur.first
+	t.drops = cur.drops
 	g.setPace(t, cur.anchor+cur.lead(g.mono()))
 	g.pause(checkedExtend)
 	// A plain store could revive a generator that has stopped meanwhile.
@@ -178,7 +176,7 @@ func (g *Generator) newTerm(r Range) (*term, error) {
 		lo:     first << g.seqBits,
 		hi:     last<<g.seqBits | g.seqMask,
 		prefix: r.Worker << (g.layout.BusinessBits + g.layout.SequenceBits),
-		first:  rand.Int64() & g.spread,
+		salt:   uint64(r.Worker) << 48,
 		pacer:  pacer{anchor: (r.Now-g.layout.TickTime(0).UnixMilli())*int64(time.Millisecond) - int64(r.At)},
 		ended:  make(chan struct{}),
 		wanted: make(chan struct{}),

@@ -31,7 +31,7 @@ import (
 // never taken before and lies within the range.
 const (
 	stride    = 32               // a power of 2
-	rushBegin = 512              // a multiple of stride, above the first sequence number of a tick
+	rushBegin = 512              // a multiple of stride
 	rushRate  = 256              // ids per millisecond
 	rushLook  = time.Millisecond // how often the rate is checked
 	rushTries = 64               // several times what a batch needs on two cores

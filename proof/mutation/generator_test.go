@@ -23,7 +23,7 @@ var onGenerator = list{title: "generator", pkg: "internal/generator", mutants: [
 	{"the ceiling is compared with the clock, not with the id", generatorGo, `end := min(v+want-1, g.bound(t, mono, tick))`, "if tick<<g.seqBits > t.hi {\n\t\t\treturn v, 0, t\n\t\t}\n\t\tend := min(v+want-1, (tick+g.ahead)<<g.seqBits|g.seqMask)", "TestLeadEndsAtTheCeiling"},
 	{"a batch crosses the ceiling", generatorGo, `end := min(v+want-1, g.bound(t, mono, tick))`, "if v > t.hi {\n\t\t\treturn v, 0, t\n\t\t}\n\t\tend := min(v+want-1, (tick+g.ahead)<<g.seqBits|g.seqMask)", "TestLeadEndsAtTheCeiling"},
 	{"no floor", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(last|g.seqMask, last+1)`, "TestLastTickLiesWithinTheCeiling"},
-	{"time goes back with the clock", generatorGo, `|low, last+1)`, `|low, 0)`, "TestCenterSetBack"},
+	{"time goes back with the clock", generatorGo, `|g.low(t, at), last+1)`, `|g.low(t, at), 0)`, "TestCenterSetBack"},
 	{"bursts run ahead without end", generatorGo, `t.hi, (g.leadTick(t, mono, tick)+g.ahead)<<(g.seqBits&63)|g.seqMask)`, `t.hi, max(tick, t.hi))`, "TestLeadIsBounded"},
 	{"the lead is measured by a clock that was set back", leadGo, `return g.tick(t, t.lead(mono))`, `return tick`, "TestCenterSetBack"},
 	{"the lead stands still while the center's clock is behind", leadGo, `return p.start + int64(float64(mono-p.from)*p.pace)`, `return p.start`, "TestCenterSetBack"},
@@ -50,8 +50,13 @@ var onGenerator = list{title: "generator", pkg: "internal/generator", mutants: [
 	{"another range forgets what the lead was measured from", handoverGo, `g.leadAt(old.pacer, g.mono(), used)`, `g.leadAt(pacer{}, g.mono(), 0)`, "TestLeadGoesOnUnderAnotherRange/lost"},
 	{"a drop forgets what the lead was measured from", handoverGo, `none(notStarted, old.drops+1, old.pacer)`, `none(notStarted, old.drops+1, pacer{})`, "TestLeadGoesOnUnderAnotherRange/dropped"},
 	{"who waits waits for the center's clock", leadGo, `mono = t.from + int64(float64(mono-t.start)/max(t.pace, 1e-9)) + 1 // rounded up`, ``, "TestWaitWhileTheCenterIsBehind"},
-	{"low rates all end alike", generatorGo, `low := (last + 1) & g.spread`, `low := int64(0)`, "TestLowRateSequencesSpread"},
-	{"all processes begin alike", generatorGo, `low = t.first`, `low = 0`, "TestFirstSequencesDiffer"},
+	{"low rates all end alike", generatorGo, `h := (uint64(tick) + t.salt)`, `h := t.salt`, "TestShardsAreEven/jssafe"},
+	{"what has run into a tick decides where it goes on", generatorGo, `v = max(at<<(g.seqBits&63)|g.low(t, at), last+1)`, `v = max(at<<(g.seqBits&63), last+1)
+		if last>>g.seqBits < at {
+			v |= g.low(t, at)
+		}`, "TestShardsAreEven/jssafe"},
+	{"all processes begin alike", handoverGo, `uint64(r.Worker) << 48`, `0`, "TestFirstSequencesDiffer"},
+	{"all ranges ahead of the clock begin alike", generatorGo, `at := max(tick, t.lo>>(g.seqBits&63))`, `at := tick`, "TestFirstSequencesDiffer"},
 	{"a batch is many reservations", generatorGo, `v, n, t := g.take(int64(len(rest)))`, `v, n, t := g.take(1)`, "TestBatchIsOneReservation"},
 	{"a batch has an id twice", generatorGo, `id, id+1, id+2, id+3`, `id, id+1, id+2, id+2`, "TestBatchOfAnyLength"},
 	{"a batch goes on with ids that it has", generatorGo, `dst, id = dst[4:], id+4 {`, `dst, id = dst[4:], id+3 {`, "TestBatchOfAnyLength"},
@@ -86,7 +91,7 @@ var onGenerator = list{title: "generator", pkg: "internal/generator", mutants: [
 	{"a watcher outlives its rush", rushGo, `t.end.Load() != 0 && g.term.Load() == t`, `g.term.Load() == t`, "TestRushesHaveOneWatcher"},
 	{"a watcher outlives its term", rushGo, `t.end.Load() != 0 && g.term.Load() == t`, `t.end.Load() != 0`, "TestRushesHaveOneWatcher"},
 	// Swapping.
-	{"a swap moves nothing", handoverGo, "used := g.raise(func(last int64) int64 {\n\t\tt.raised = max(last|g.seqMask, t.lo-1, last+1)\n\t\treturn t.raised\n\t})", "used := g.last.Load()", "TestEveryInterleavingOfIssuersAndASwapper"},
+	{"a swap moves nothing", handoverGo, "used := g.raise(func(last int64) int64 {\n\t\treturn max(last|g.seqMask, t.lo-1, last+1)\n\t})", "used := g.last.Load()", "TestEveryInterleavingOfIssuersAndASwapper"},
 	{"a swap goes on in the same tick", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(t.lo-1, last+1)`, "TestEveryInterleavingOfIssuersAndASwapper"},
 	{"a swap at the end of a tick moves nothing", handoverGo, `max(last|g.seqMask, t.lo-1, last+1)`, `max(last|g.seqMask, t.lo-1)`, "TestEveryInterleavingAtTheEndOfATick"},
 	{"a swap without a marker", handoverGo, `old.state != stopped && !g.term.CompareAndSwap(old, marker)` + and + `g.term.CompareAndSwap(marker, t)`, `false` + and + `g.term.CompareAndSwap(old, t)`, "TestEveryInterleavingOfIssuersAndASwapper"},
