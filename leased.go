@@ -65,7 +65,7 @@ func (l *leased) Explain(err error) error { return l.keeper.Explain(err) }
 func (l *leased) Report(st *Status) {
 	k := l.keeper.Status()
 	st.Renewals, st.Failures, st.Losses, st.Renewed, st.Err = k.Renewals, k.Failures, k.Losses, k.Renewed, k.Err
-	st.FailingSince, st.Now = k.FailingSince, l.keeper.Now()
+	st.FailingSince, st.Now, st.Reason = k.FailingSince, l.keeper.Now(), k.Reason
 	if g := k.Grant; g != (lease.Grant{}) {
 		st.Worker, st.Token, st.Pin = g.Worker, g.Token, g.Pinned.String()
 		st.Floor, st.Ceiling, st.Since = printable.Time(g.Floor), printable.Time(g.Ceiling), printable.Time(g.Since)

@@ -63,12 +63,11 @@ func Open(ctx context.Context, center lease.Center, cfg Config) (*Worker, error)
 // New returns a worker that Worker.Start starts, for programs that build all their parts
 // before they start any. It does no I/O. The error joins all faults of cfg.
 func New(center lease.Center, cfg Config) (*Worker, error) {
-	return Assemble(center, cfg, source.Setup[Status]{})
-}
-
-// Assemble is New for the other packages of this module: the type of its last parameter is
-// internal.
-func Assemble(center lease.Center, cfg Config, s source.Setup[Status]) (*Worker, error) {
+	with, ok := center.(source.With[Status]) // of another package of this module
+	if !ok {
+		with.Center = center
+	}
+	center, s := with.Center, with.Setup
 	if s.Name == nil {
 		s.Name = itself
 	}

@@ -53,6 +53,9 @@ type Status struct {
 	// The times of ids are after Floor, and at or before Ceiling.
 	Floor   time.Time `json:"floor,omitzero"`
 	Ceiling time.Time `json:"ceiling,omitzero"`
+	// Reason is why the center lent nothing at first, and ids lie ahead of the clock, as far as this
+	// process has met that: lease.NothingOnRecord in a new namespace, or what the center has lost.
+	Reason string `json:"reason,omitempty"`
 	// Since is when the worker id was borrowed.
 	Since time.Time `json:"since,omitzero"`
 	// Now is when the snapshot was taken, or zero before the first lease.

@@ -168,8 +168,14 @@ func TestOutlook(t *testing.T) {
 		"lost":               {failing(snowlease.StateBorrowing, 7.5, lease.ErrLost), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and the process borrows another worker id", "Nothing"},
 		"lost, full":         {failing(snowlease.StateBorrowing, 7.5, full), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
 		"lost, quarantined":  {failing(snowlease.StateQuarantined, 7.5, quarantine), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
-		"ahead":              {with(held, func(st *snowlease.Status) { st.Floor, st.Ceiling = late(19.2), late(49) }), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: mysql db may have forgotten grants, as after a restart, and new ids lie above them", ""},
-		"expired":            {failing(snowlease.StateExpired, -123, away), snowlease.ErrLeaseExpired, "red", "stopped", "no ids since 23:06:49 UTC (2 min 3 s): the lease has expired; renewals have failed since 23:08:47 UTC", "Bring mysql db back"},
+		"ahead":              {with(held, func(st *snowlease.Status) { st.Floor, st.Ceiling = late(19.2), late(49) }), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: the namespace is new, or mysql db was restarted or restored, and new ids lie above all that it may have forgotten", ""},
+		"first start": {with(held, func(st *snowlease.Status) {
+			st.Floor, st.Ceiling, st.Reason = late(19.2), late(49), lease.NothingOnRecord
+		}), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: the namespace is new, and the first ids of each do that. Nothing is wrong", ""},
+		"ahead, after a loss": {with(held, func(st *snowlease.Status) {
+			st.Floor, st.Ceiling, st.Reason = late(19.2), late(49), "2 of 32 marks were missing"
+		}), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: mysql db may have forgotten who has which worker id (2 of 32 marks were missing), and new ids lie above all of theirs", ""},
+		"expired": {failing(snowlease.StateExpired, -123, away), snowlease.ErrLeaseExpired, "red", "stopped", "no ids since 23:06:49 UTC (2 min 3 s): the lease has expired; renewals have failed since 23:08:47 UTC", "Bring mysql db back"},
 		"expired yesterday": {
 			with(failing(snowlease.StateExpired, -86400, away), func(st *snowlease.Status) { st.FailingSince = late(-86420) }), snowlease.ErrLeaseExpired, "red", "stopped",
 			"no ids since 2026-11-19 23:08:52 UTC (24 h 0 min): the lease has expired; renewals have failed since 2026-11-19 23:08:32 UTC", "Bring mysql db back",

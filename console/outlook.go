@@ -124,10 +124,21 @@ func (c circumstances) outlook(healthy error) outlook {
 	case c.Floor.After(c.Now):
 		return outlook{
 			Level: green, Kind: ahead, Until: c.local(c.Floor),
-			Text: "issues ids, whose times the clock reaches in " + seconds(c.Floor.Sub(c.Now)) + ": " + c.Center + " may have forgotten grants, as after a restart, and new ids lie above them",
+			Text: "issues ids, whose times the clock reaches in " + seconds(c.Floor.Sub(c.Now)) + ": " + c.cause(),
 		}
 	}
 	return outlook{Level: green, Kind: ok, Text: "issues ids; the lease is renewed"}
+}
+
+// cause says why ids lie ahead of the clock.
+func (c circumstances) cause() string {
+	switch c.Reason {
+	case lease.NothingOnRecord:
+		return "the namespace is new, and the first ids of each do that. Nothing is wrong"
+	case "":
+		return "the namespace is new, or " + c.Center + " was restarted or restored, and new ids lie above all that it may have forgotten"
+	}
+	return c.Center + " may have forgotten who has which worker id (" + printable.Reason(c.Reason) + "), and new ids lie above all of theirs"
 }
 
 // unknown reports whether err is a reason for no ids that the state does not tell.
@@ -185,7 +196,9 @@ func (c circumstances) waits(o outlook) outlook {
 	switch {
 	case errors.As(c.Err, &q):
 		left := c.left(q.Until)
-		o.Text += "the center lends again in " + seconds(left) + ": " + printable.Text(q.Reason)
+		if o.Text += "the center lends again in " + seconds(left) + ": " + printable.Reason(q.Reason); q.Reason == lease.NothingOnRecord && !c.had() {
+			o.Text = "first start: the namespace is new, and its first worker id comes in " + seconds(left)
+		}
 		o.Do = "Nothing: it ends by itself, and ids stay unique."
 		if o.Level == red {
 			o.Kind, o.Until = delayed, c.local(q.Until)

@@ -143,12 +143,12 @@ var scenes = []struct {
 		failing(n)
 		n.ceiling(123 * time.Second)
 	}},
-	{"ahead", "green", `^issues ids, whose times the clock reaches in \d+ s: mysql db:3306/shop may have forgotten grants, as after a restart, and new ids lie above them$`, idworker.Config{}, func(n *night) {
+	{"ahead", "green", `^issues ids, whose times the clock reaches in \d+ s: mysql db:3306/shop may have forgotten who has which worker id \(it restarted, failed over or lost records\), and new ids lie above all of theirs$`, idworker.Config{}, func(n *night) {
 		n.until("23:08:40")
 		n.center.Reincarnate("9b31d870")
 		n.until("23:08:56")
 	}},
-	{"waiting", "amber", `^no worker id yet: the center lends again in 9 s: incarnation of the store changed from "5f0c41e2" to "9b31d870"$`, idworker.Config{Store: idworker.StoreConfig{Skew: 15 * time.Second}}, func(n *night) {
+	{"waiting", "amber", `^no worker id yet: the center lends again in 9 s: the store restarted or was replaced$`, idworker.Config{Store: idworker.StoreConfig{Skew: 15 * time.Second}}, func(n *night) {
 		n.until("23:08:40")
 		n.center.Reincarnate("9b31d870")
 		n.starts()

@@ -188,7 +188,7 @@ func requireTyped(t *testing.T, err error) (keys []string) {
 		require.ErrorAs(t, one, &e)
 		require.NotEmpty(t, e.Key)
 		require.True(t, e.Problem != "" || e.Err != nil, e.Key)
-		require.True(t, strings.HasPrefix(e.Error(), "idworker: config: "), e)
+		require.True(t, strings.HasPrefix(e.Error(), "snowlease: config: "), e)
 		require.NotContains(t, e.Error(), "\n")
 		keys = append(keys, e.Key)
 	}

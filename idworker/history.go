@@ -17,7 +17,7 @@ import (
 // differ from its center's by lease.MaxClockError, 5 minutes.
 const clockFault = 10 * time.Minute
 
-var errNoPast = errors.New("idworker: no backdated ids")
+var errNoPast = errors.New("snowlease: no backdated ids")
 
 // History returns an issuer of backdated ids, for a worker of Open with the same cfg. With fx,
 // Module and Named provide it. Its ids carry one of the cfg.Reserved highest worker ids, which
@@ -62,7 +62,7 @@ func (p plan) history(w *IdWorker) (*history.Issuer, error) {
 		Ready: func() error { return lent(w) },
 	})
 	if err != nil {
-		return nil, fmt.Errorf("idworker: %w", err)
+		return nil, fmt.Errorf("snowlease: %w", err)
 	}
 	return i, nil
 }

@@ -90,7 +90,7 @@ func TestNamedHistory(t *testing.T) {
 	cfg.Reserved = 0
 	err = fx.New(fx.NopLogger, fx.Supply(newSQLite(t, cfg)), fx.Options(idworker.Named("archive", cfg)),
 		fx.Populate(fx.Annotate(&past, fx.ParamTags(`name:"archive"`)))).Err()
-	require.ErrorContains(t, err, `idworker "archive": idworker: no backdated ids: reserved is 0`)
+	require.ErrorContains(t, err, `snowlease: worker "archive": snowlease: no backdated ids: reserved is 0`)
 }
 
 func TestNextIDAtNeedsConfiguration(t *testing.T) {
@@ -113,7 +113,7 @@ func TestNextIDAtNeedsConfiguration(t *testing.T) {
 	require.ErrorContains(t, err, "fixed cannot count them in a SQL database")
 	cfg.Mode = "x"
 	_, err = idworker.History(cfg, w)
-	require.ErrorContains(t, err, "idworker: config: mode")
+	require.ErrorContains(t, err, "snowlease: config: mode")
 }
 
 // Without a database that counts, the start logs a warning, and there is no issuer.

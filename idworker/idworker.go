@@ -39,7 +39,7 @@ func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 		return nil, err
 	}
 	if len(cfg.Segments)+len(cfg.Series) > 0 {
-		return nil, errors.New("idworker: open: only Module opens segments and series: use segment.Open and series.Open, and a Config without them")
+		return nil, errors.New("snowlease: open: only Module opens segments and series: use segment.Open and series.Open, and a Config without them")
 	}
 	b, err := p.build(optionsOf(opts)) //nolint:contextcheck // build does no I/O
 	if err != nil {
@@ -63,7 +63,7 @@ type built struct {
 // build does no I/O.
 func (p plan) build(o options) (*built, error) {
 	if p.Lease.OnLost == OnLostShutdown && o.shutdown == nil {
-		return nil, errors.New(`idworker: lease.on_lost "shutdown" needs an fx application to end: choose "continue" and watch Healthy`)
+		return nil, errors.New(`snowlease: lease.on_lost "shutdown" needs an fx application to end: choose "continue" and watch Healthy`)
 	}
 	setup := source.Setup[snowlease.Status]{Name: keyOf, Advise: advise}
 	var center lease.Center
@@ -79,7 +79,7 @@ func (p plan) build(o options) (*built, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("idworker: %w", err)
+		return nil, fmt.Errorf("snowlease: %w", err)
 	}
 	return p.assemble(center, setup, o)
 }
@@ -94,7 +94,7 @@ func (p plan) assemble(center lease.Center, setup source.Setup[snowlease.Status]
 			go o.shutdown()
 		}
 	}
-	w, err := snowlease.Assemble(center, cfg, setup)
+	w, err := snowlease.New(source.With[snowlease.Status]{Center: center, Setup: setup}, cfg)
 	if err != nil {
 		if setup.Close != nil {
 			err = errors.Join(err, setup.Close())

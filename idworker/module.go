@@ -76,7 +76,7 @@ func provide(c clients, given struct {
 },
 ) (*built, error) {
 	if reflect.ValueOf(given.Config).IsZero() {
-		return nil, errors.New(`idworker: no Config, or an empty one: add fx.Supply(idworker.Config{Namespace: "orders"}), a value and no pointer, or what its constructor needs`)
+		return nil, errors.New(`snowlease: no Config, or an empty one: add fx.Supply(idworker.Config{Namespace: "orders"}), a value and no pointer, or what its constructor needs`)
 	}
 	return c.build(given.Config)
 }
@@ -123,16 +123,16 @@ func (c clients) build(cfg Config) (*built, error) {
 // or Series here: set them in the Config of Module.
 func Named(name string, cfg Config) fx.Option {
 	if name == "" {
-		return fx.Error(errors.New("idworker: named: the name is empty: give the name that the name tag has"))
+		return fx.Error(errors.New("snowlease: named: the name is empty: give the name that the name tag has"))
 	}
 	if len(cfg.Segments)+len(cfg.Series) > 0 {
-		return fx.Error(fmt.Errorf("idworker: named %q: only Module opens segments and series: set them in its Config, or use segment.Open and series.Open", name))
+		return fx.Error(fmt.Errorf("snowlease: named %q: only Module opens segments and series: set them in its Config, or use segment.Open and series.Open", name))
 	}
 	tag := fx.ResultTags(fmt.Sprintf("name:%q", name))
 	build := func(c clients) (*built, error) {
 		b, err := c.build(cfg)
 		if err != nil {
-			return nil, fmt.Errorf("idworker %q: %w", name, err)
+			return nil, fmt.Errorf("snowlease: worker %q: %w", name, err)
 		}
 		return b, nil
 	}
@@ -140,7 +140,7 @@ func Named(name string, cfg Config) fx.Option {
 		fx.Annotate(func(b *built) *IdWorker { return b.worker }, tag),
 		fx.Annotate(func(b *built) (*history.Issuer, error) {
 			if b.none != nil {
-				return nil, fmt.Errorf("idworker %q: %w", name, b.none)
+				return nil, fmt.Errorf("snowlease: worker %q: %w", name, b.none)
 			}
 			return b.past, nil
 		}, tag),

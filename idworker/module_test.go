@@ -178,8 +178,8 @@ func TestFailedStartIsLogged(t *testing.T) {
 	other.Preset = "jssafe"
 	db := newSQLite(t, other)
 	for says, opt := range map[string]fx.Option{
-		`level=ERROR msg="idworker did not start" err="snowlease: `:                      fx.Invoke(func(*idworker.IdWorker) {}),
-		`level=ERROR msg="idworker did not open its segments" err="idworker: segments: `: fx.Invoke(func(*idworker.Segments) {}),
+		`level=ERROR msg="idworker did not start" err="snowlease: `:                       fx.Invoke(func(*idworker.IdWorker) {}),
+		`level=ERROR msg="idworker did not open its segments" err="snowlease: segments: `: fx.Invoke(func(*idworker.Segments) {}),
 	} {
 		var j journal
 		require.Error(t, fx.New(fx.NopLogger, fx.Supply(cfg, db), idworker.Module, j.provide(), opt).Start(t.Context()))
@@ -349,7 +349,7 @@ func TestTwoNamedWorkers(t *testing.T) {
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("", jssafe)).Err(), "name is empty")
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{Segments: []segment.Config{{Name: "orders"}}})).Err(), "only Module opens segments")
 	bad := fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{}), fx.Invoke(fx.Annotate(func(*idworker.IdWorker) {}, fx.ParamTags(`name:"x"`))))
-	require.ErrorContains(t, bad.Err(), `idworker "x"`)
+	require.ErrorContains(t, bad.Err(), `snowlease: worker "x": snowlease: config: namespace is empty`)
 }
 
 func TestLocalMode(t *testing.T) {
@@ -402,9 +402,9 @@ func TestOpenWithoutFx(t *testing.T) {
 		opt  idworker.Option
 		want string
 	}{
-		{idworker.Config{}, nil, "idworker: mode auto: no *gorm.DB, redis.UniversalClient or lease.Center: give WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open" + none},
-		{idworker.Config{Mode: "db"}, nil, "idworker: mode db: no *gorm.DB and no lease.Center: give WithDB(db), or without GORM WithCenter(center) with a center of dbseq.Open" + none},
-		{idworker.Config{Mode: "redis"}, nil, "idworker: mode redis: no redis.UniversalClient: give WithRedis(client)" + none},
+		{idworker.Config{}, nil, "snowlease: mode auto: no *gorm.DB, redis.UniversalClient or lease.Center: give WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open" + none},
+		{idworker.Config{Mode: "db"}, nil, "snowlease: mode db: no *gorm.DB and no lease.Center: give WithDB(db), or without GORM WithCenter(center) with a center of dbseq.Open" + none},
+		{idworker.Config{Mode: "redis"}, nil, "snowlease: mode redis: no redis.UniversalClient: give WithRedis(client)" + none},
 		{idworker.Config{Lease: idworker.LeaseConfig{OnLost: "shutdown"}}, idworker.WithCenter(c), "on_lost"},
 		{idworker.Config{Segments: []segment.Config{{Name: "bills"}}}, idworker.WithCenter(c), "only Module opens segments and series: use segment.Open"},
 		{idworker.Config{Series: []series.Config{{Name: "bills"}}}, idworker.WithCenter(c), "only Module opens segments and series"},
@@ -529,7 +529,7 @@ func TestQuarantineAtStartWithExactTimes(t *testing.T) {
 		began := time.Now()
 		err := lc.Start(t.Context())
 		require.ErrorAs(t, err, new(*lease.QuarantineError))
-		require.ErrorContains(t, err, "until 2026-11-20T12:00:32.001Z")
+		require.ErrorContains(t, err, "until 2026-11-20T12:00:32Z")
 		require.ErrorContains(t, err, "start again then, or raise wait (10s)")
 		require.ErrorContains(t, err, "without store.exact_times")
 		require.Zero(t, time.Since(began), "at once")

@@ -85,7 +85,7 @@ func NewCenter(cfg Config, opts ...Option) (lease.Center, error) {
 	}
 	c, err := p.newCenter(optionsOf(opts))
 	if err != nil {
-		return nil, fmt.Errorf("idworker: %w", err)
+		return nil, fmt.Errorf("snowlease: %w", err)
 	}
 	return c, nil
 }

@@ -47,7 +47,7 @@ func keyOf(field string) string {
 // default, so that the faults of other parts are found too.
 func (c Config) plan() (plan, error) {
 	p := plan{Config: c.WithDefaults()}
-	f := &fault.List{In: "idworker: config"}
+	f := &fault.List{In: "snowlease: config"}
 	check := settings.Check{List: f, Name: keyOf}
 	fault.OneOf(f, "mode", p.Mode, ModeAuto, ModeDB, ModeRedis, ModeLocal, ModeRedisSequence)
 	check.Holder(p.Holder)
@@ -241,7 +241,7 @@ func (c *Config) planSegments(f *fault.List) {
 }
 
 func (c *Config) checkSegments() error {
-	f := &fault.List{In: "idworker: config"}
+	f := &fault.List{In: "snowlease: config"}
 	c.planSegments(f)
 	return f.Err()
 }

@@ -72,7 +72,7 @@ func newSegments(cfg Config, c clients) (*Segments, error) {
 		return s, nil
 	}
 	if err := s.make(cfg, o); err != nil {
-		return nil, errors.Join(fmt.Errorf("idworker: segments: %w", err), s.close())
+		return nil, errors.Join(fmt.Errorf("snowlease: segments: %w", err), s.close())
 	}
 	c.Lifecycle.Append(fx.Hook{
 		OnStart: func(ctx context.Context) error {
@@ -80,7 +80,7 @@ func newSegments(cfg Config, c clients) (*Segments, error) {
 			defer cancel()
 			err := s.start(ctx)
 			if err != nil { // fx stops no hook that failed to start
-				err = errors.Join(fmt.Errorf("idworker: segments: %w", err), s.close())
+				err = errors.Join(fmt.Errorf("snowlease: segments: %w", err), s.close())
 				s.log.Error("idworker did not open its segments", "err", err)
 			}
 			return err
@@ -206,7 +206,7 @@ func (s *Segments) Of(name string) (*segment.Issuer, error) {
 	if issuer, ok := s.byName[name]; ok {
 		return issuer, nil
 	}
-	return nil, fmt.Errorf("idworker: segment %q is not configured (configured: %q): add it to Config.Segments", name, slices.Sorted(maps.Keys(s.byName)))
+	return nil, fmt.Errorf("snowlease: segment %q is not configured (configured: %q): add it to Config.Segments", name, slices.Sorted(maps.Keys(s.byName)))
 }
 
 // Series returns the named series, or an error if Config.Series has no such name. Before the
@@ -215,7 +215,7 @@ func (s *Segments) Series(name string) (*series.Series, error) {
 	if one, ok := s.series[name]; ok {
 		return one, nil
 	}
-	return nil, fmt.Errorf("idworker: series %q is not configured (configured: %q): add it to Config.Series", name, slices.Sorted(maps.Keys(s.series)))
+	return nil, fmt.Errorf("snowlease: series %q is not configured (configured: %q): add it to Config.Series", name, slices.Sorted(maps.Keys(s.series)))
 }
 
 // Status returns the status of each segment that has started, then of each series, sorted by name.

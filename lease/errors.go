@@ -67,7 +67,7 @@ type QuarantineError struct {
 // Error returns the reason and the end.
 func (e *QuarantineError) Error() string {
 	return fmt.Sprintf("lease: namespace %q is in quarantine for %v (until %s): %s; earlier grants may still be in use%s",
-		e.Namespace, e.Wait(), e.Until.UTC().Format(time.RFC3339Nano), printable.Text(e.Reason), hint(e.Wait()))
+		e.Namespace, e.Wait().Round(time.Millisecond), e.Until.UTC().Format(time.RFC3339), printable.Reason(e.Reason), hint(e.Wait()))
 }
 
 // Wait returns how long after the center's answer the quarantine ends.
@@ -89,7 +89,7 @@ func (e *MismatchError) Error() string {
 		return fmt.Sprintf("lease: namespace %q is %s: give this process the configuration that replaces it", e.Namespace, printable.Text(e.Stored.String()))
 	}
 	if is, was := e.Asked, e.Stored; was.Err() == nil && is.Layout == was.Layout && is.Pool == was.Pool {
-		return fmt.Sprintf("lease: namespace %q lost its records, and was opened again by a process that allows for less (max_ttl %v, skew %v) than the grant of this one needs (%v, %v)", e.Namespace, was.MaxTTL, was.Skew, is.MaxTTL, is.Skew)
+		return fmt.Sprintf("lease: namespace %q lost its records, and was opened again by a process that allows for less (MaxTTL or lease.max_ttl %v, Skew or store.skew %v) than the grant of this one needs (%v, %v)", e.Namespace, was.MaxTTL, was.Skew, is.MaxTTL, is.Skew)
 	}
 	change := ""
 	if e.Change != "" {

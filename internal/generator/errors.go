@@ -6,15 +6,15 @@ import "errors"
 var (
 	// ErrNotStarted is returned while the generator has no range: before the first
 	// Adopt and after Drop. NextIDWait and NextIDs wait after Drop.
-	ErrNotStarted = errors.New("snowflake: not started: no worker id yet")
+	ErrNotStarted = errors.New("snowlease: not started: no worker id yet")
 	// ErrLeaseExpired is returned when the lease was not renewed in time: time has passed the
 	// ceiling of the range, or a burst has used up the range and a renewal has failed. After
 	// the next renewal, there are ids again.
-	ErrLeaseExpired = errors.New("snowflake: lease expired: its range is used up and not renewed yet")
+	ErrLeaseExpired = errors.New("snowlease: lease expired: no ids until it is renewed")
 	// ErrStopped is returned after Stop, until Resume.
-	ErrStopped = errors.New("snowflake: stopped")
+	ErrStopped = errors.New("snowlease: stopped")
 	// ErrExhausted is returned when a burst has used up its lead over the clock, or the
 	// range, and demand still exceeds what the layout holds. After the center's clock steps
 	// back by more than the lease allows for, fewer ids are available for a while.
-	ErrExhausted = errors.New("snowflake: sequence exhausted: more ids were requested than the layout holds")
+	ErrExhausted = errors.New("snowlease: exhausted: more ids were requested than the layout holds")
 )

@@ -18,8 +18,8 @@ func (k *Keeper) Explain(err error) error {
 	early := errors.Is(err, generator.ErrNotStarted)
 	switch st := k.Status(); {
 	case st.Err != nil && errors.Is(err, generator.ErrLeaseExpired):
-		return fmt.Errorf("lease: last renewed %s, renewals have failed since %s: %w: %w",
-			st.Renewed.UTC().Format(time.RFC3339Nano), st.FailingSince.UTC().Format(time.RFC3339Nano), st.Err, err)
+		return fmt.Errorf("%w (last renewed %s, failing since %s): %w",
+			err, st.Renewed.UTC().Format(time.RFC3339), st.FailingSince.UTC().Format(time.RFC3339), st.Err)
 	case st.Err != nil && early:
 		return fmt.Errorf("%w: %w", err, st.Err)
 	case early && st.State == Borrowing:

@@ -97,6 +97,7 @@ type Status struct {
 	// FailingSince is when the first attempt after the last success began, if it failed,
 	// by the local clock. It is zero while Err is nil.
 	FailingSince time.Time
+	Reason       string // of the last quarantine, or of the last loss that a renewal met
 }
 
 // A Keeper borrows a worker id for a generator, renews it and gives it back. It runs one

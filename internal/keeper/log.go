@@ -81,7 +81,7 @@ func (k *Keeper) failed(ctx context.Context, what string, err error) {
 		return
 	}
 	k.cfg.Logger.Log(ctx, level, "the center may have forgotten grants; waiting for a worker id",
-		append(args, "until", time.Now().Add(q.Wait()), "reason", printable.Text(q.Reason))...)
+		append(args, "until", time.Now().Add(q.Wait()), "reason", printable.Reason(q.Reason))...)
 }
 
 func (k *Keeper) note(s State, err error) {
@@ -89,6 +89,11 @@ func (k *Keeper) note(s State, err error) {
 	defer k.mu.Unlock()
 	st := &k.status
 	st.State, st.Err = s, fault.Told(err)
+	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
+		if st.Reason = q.Reason; q.Reason == lease.NothingOnRecord && !st.Renewed.IsZero() {
+			st.Reason = "all records were lost"
+		}
+	}
 	switch {
 	case err == nil:
 		st.FailingSince = time.Time{}

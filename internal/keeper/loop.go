@@ -66,6 +66,9 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		}
 		k.pace.success()
 		if g.Floor != k.grant.Floor {
+			k.mu.Lock()
+			k.status.Reason = "it restarted, failed over or lost records"
+			k.mu.Unlock()
 			k.cfg.Logger.Warn("the center may have forgotten grants; ids continue above them", "worker", g.Worker, "namespace", g.Namespace,
 				"token", g.Token, "ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
 		}

@@ -19,6 +19,7 @@ type outage struct {
 	timer *time.Timer
 	lent  generator.Range
 	since time.Time // zero while ids are issued
+	told  time.Time // when the log last said so
 }
 
 // watch starts waiting for the end of the generator's new range.
@@ -31,7 +32,7 @@ func (k *Keeper) watch(ctx context.Context, lent generator.Range) {
 	defer o.lines.Unlock()
 	o.mu.Lock()
 	since := o.since
-	o.lent, o.since = lent, time.Time{}
+	o.lent, o.since, o.told = lent, time.Time{}, time.Time{}
 	if o.timer == nil {
 		o.timer = time.AfterFunc(k.left(lent), k.expired)
 	} else {
@@ -55,15 +56,25 @@ func (k *Keeper) left(r generator.Range) time.Duration {
 func (k *Keeper) expired() {
 	k.outage.lines.Lock()
 	defer k.outage.lines.Unlock()
-	if lent, stopped := k.outage.begin(k); stopped {
+	if lent, stopped, again := k.outage.begin(k); stopped {
 		st := k.Status()
-		k.cfg.Logger.Error("ids stopped: the lease has expired", "worker", lent.Worker, "namespace", k.cfg.Request.Namespace,
-			"center", lease.Name(k.cfg.Center), "ceiling", time.UnixMilli(lent.Ceiling), "failing_since", st.FailingSince, "err", st.Err)
+		args := []any{
+			"worker", lent.Worker, "namespace", k.cfg.Request.Namespace, "center", lease.Name(k.cfg.Center),
+			"ceiling", time.UnixMilli(lent.Ceiling), "failing_since", st.FailingSince, "err", st.Err,
+		}
+		if again {
+			k.cfg.Logger.Error("still no ids: the lease has expired", args...)
+		} else {
+			k.cfg.Logger.Error("ids stopped: the lease has expired", args...)
+		}
 	}
 }
 
-// begin reports whether ids have stopped by now, and of which range.
-func (o *outage) begin(k *Keeper) (lent generator.Range, stopped bool) {
+// remindEvery is how often the log says that there are no ids.
+const remindEvery = 30 * time.Second
+
+// begin reports whether ids have stopped by now, of which range, and whether it has said so before.
+func (o *outage) begin(k *Keeper) (lent generator.Range, stopped, again bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch err := k.cfg.Generator.Err(); {
@@ -71,17 +82,22 @@ func (o *outage) begin(k *Keeper) (lent generator.Range, stopped bool) {
 		if o.timer != nil {
 			o.timer.Reset(max(k.left(o.lent), time.Second/10))
 		}
-	case errors.Is(err, generator.ErrLeaseExpired) && o.since.IsZero():
-		o.since = time.Now().Add(min(0, k.left(o.lent))) // a paused process notices late
-		stopped = true
+	case errors.Is(err, generator.ErrLeaseExpired) && time.Since(o.told) >= remindEvery:
+		stopped, o.told = true, time.Now()
+		if again = !o.since.IsZero(); !again {
+			o.since = time.Now().Add(min(0, k.left(o.lent))) // a paused process notices late
+		}
+		if o.timer != nil {
+			o.timer.Reset(remindEvery)
+		}
 	}
-	return o.lent, stopped
+	return o.lent, stopped, again
 }
 
 func (o *outage) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.since = (time.Time{}); o.timer != nil {
+	if o.since, o.told = (time.Time{}), (time.Time{}); o.timer != nil {
 		o.timer.Stop()
 	}
 }

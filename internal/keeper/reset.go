@@ -45,7 +45,7 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	state, cancel, ended, over := k.status.State, k.cancel, k.ended, k.stops != stops
 	k.mu.Unlock()
 	if over || state == Idle || state == Stopped {
-		return fmt.Errorf("lease: keeper of namespace %q is %v: there is nothing to reset", k.cfg.Request.Namespace, state)
+		return fmt.Errorf("keeper of namespace %q is %v: there is nothing to reset", k.cfg.Request.Namespace, state)
 	}
 	ctx, done := k.untilStop(ctx, stops)
 	defer done()

@@ -463,6 +463,6 @@ func TestErrorsOfIdsNameTheCause(t *testing.T) {
 		require.Equal(t, keeper.Holding, r.keeper.Status().State)
 		err := r.keeper.Explain(r.gen.Err())
 		require.ErrorIs(t, err, generator.ErrLeaseExpired)
-		require.Regexp(t, `^lease: last renewed 2026-11-20T12:00:\d\d(\.\d+)?Z, renewals have failed since 2026-11-20T12:00:\d\d(\.\d+)?Z: .*connection refused: snowflake: lease expired: its range is used up and not renewed yet`, err.Error())
+		require.Regexp(t, `^snowlease: lease expired: no ids until it is renewed \(last renewed 2026-11-20T12:00:\d\dZ, failing since 2026-11-20T12:00:\d\dZ\): .*connection refused$`, err.Error())
 	})
 }

@@ -24,13 +24,13 @@ func (k *Keeper) Start(ctx context.Context) (err error) {
 	stops := k.stops
 	k.mu.Unlock()
 	if !k.enter(ctx) {
-		return fmt.Errorf("lease: keeper of namespace %q is busy with another Start, Reset or Stop: %w", k.cfg.Request.Namespace, context.Cause(ctx))
+		return fmt.Errorf("keeper of namespace %q is busy with another Start, Reset or Stop: %w", k.cfg.Request.Namespace, context.Cause(ctx))
 	}
 	defer func() { <-k.life }()
 	k.mu.Lock()
 	if s := k.status.State; k.stops != stops || s != Idle && s != Stopped {
 		defer k.mu.Unlock()
-		return fmt.Errorf("lease: keeper of namespace %q is %v: it has started or was stopped meanwhile", k.cfg.Request.Namespace, s)
+		return fmt.Errorf("keeper of namespace %q is %v: it has started or was stopped meanwhile", k.cfg.Request.Namespace, s)
 	}
 	k.status.State, k.status.Grant, k.status.Err, k.status.FailingSince = Borrowing, lease.Grant{}, nil, time.Time{}
 	k.lent = generator.Range{}
@@ -78,7 +78,7 @@ func (k *Keeper) untilStop(ctx context.Context, stops int) (context.Context, con
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.interrupt = func(by string) {
-		cancel(fmt.Errorf("lease: keeper of namespace %q was %s meanwhile", k.cfg.Request.Namespace, by))
+		cancel(fmt.Errorf("keeper of namespace %q was %s meanwhile", k.cfg.Request.Namespace, by))
 	}
 	switch {
 	case k.stops != stops:

@@ -31,6 +31,13 @@ func Text(s string) string {
 	return shown
 }
 
+var change = regexp.MustCompile(`incarnation of the store changed from "[^"]*" to "[^"]*"`)
+
+// Reason returns the Text of a lease.QuarantineError's Reason for people, without incarnations.
+func Reason(s string) string {
+	return Text(change.ReplaceAllString(s, "the store restarted or was replaced"))
+}
+
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

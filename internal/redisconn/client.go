@@ -68,9 +68,9 @@ func (c *Conn) canWait(read *time.Duration) error {
 	switch {
 	case c.Replicas == 0:
 	case read == nil:
-		return fmt.Errorf("%w: %s: WithWaitReplicas sends two commands on one connection: pass a *redis.Client or a *redis.ClusterClient", ErrClient, c.name)
+		return fmt.Errorf("%w: %s: store.wait_replicas (redisseq.WithWaitReplicas) sends two commands on one connection: pass a *redis.Client or a *redis.ClusterClient", ErrClient, c.name)
 	case *read > 0 && c.WaitTimeout >= *read:
-		return fmt.Errorf("%w: %s: WithWaitReplicas waits for %v, but the client only waits %v for a reply: set a longer ReadTimeout", ErrClient, c.name, c.WaitTimeout, *read)
+		return fmt.Errorf("%w: %s: store.wait_replicas (redisseq.WithWaitReplicas) waits for %v, but the client only waits %v for a reply: set a longer ReadTimeout", ErrClient, c.name, c.WaitTimeout, *read)
 	}
 	return nil
 }

@@ -37,6 +37,12 @@ type Stream interface {
 	NextIDs(ctx context.Context, dst []int64) error
 }
 
+// With is a Center for snowlease.New that brings a Setup along.
+type With[Status any] struct {
+	lease.Center
+	Setup[Status]
+}
+
 // A Setup is what a Worker has in addition to a center and a configuration.
 type Setup[Status any] struct {
 	// Source issues the ids in place of a center, which is then nil.

@@ -135,7 +135,7 @@ func parseConfig(text []byte, key string) (c idworker.Config, faults []fault, er
 		if e := (*configfault.Fault)(nil); errors.As(err, &e) {
 			at += "." + e.Key
 		}
-		faults = append(faults, fault{lineAt(file.Content[0], at), strings.TrimPrefix(err.Error(), "idworker: config: ")})
+		faults = append(faults, fault{lineAt(file.Content[0], at), strings.TrimPrefix(err.Error(), "snowlease: config: ")})
 	}
 	return c, faults, nil
 }
