@@ -86,13 +86,15 @@ dbseq redisseq hostseq casstore
 internal/casengine internal/redisconn
 numbers/history numbers/ordernumber numbers/series
 .
+lease/leasetest
 internal/keeper
-internal/settings internal/source
+internal/source
 internal/rules internal/findings
-lease/leasetest numbers/segment
+numbers/segment
+internal/settings
 lease
-internal/generator internal/prefetch
-snowflake publicid
+internal/generator internal/prefetch publicid
+snowflake
 internal/bounded internal/dsn internal/fault internal/hostclock internal/numberstore internal/test/logtest internal/test/testserver schema
 internal/printable internal/test/limit
 END
