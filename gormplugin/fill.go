@@ -49,7 +49,7 @@ func (k *key) insertedBy(stmt *gorm.Statement) bool {
 
 func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 	stmt := db.Statement
-	rows := stmt.ReflectValue
+	rows, plain := stmt.ReflectValue, len(stmt.Clauses) == 0 // no ON CONFLICT, no IGNORE
 	if ok, err := k.heldBy(rows.Type()); !ok {
 		return err
 	}
@@ -76,7 +76,7 @@ func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
 			rows = stmt.ReflectValue
 		}
 	}
-	if !k.askBack(stmt, rows) {
+	if !plain && !k.askBack(stmt, rows) {
 		k.watch(db, rows)
 	}
 	return nil

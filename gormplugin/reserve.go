@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -56,11 +58,11 @@ func (p *Plugin) await(parent context.Context, gen snowflake.Source, dst []int64
 	if err := parent.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(parent, p.cfg.Wait, p.waited)
-	defer cancel()
+	ctx := &waiting{Context: parent, plugin: p}
+	defer ctx.stop()
 	err := gen.NextIDs(ctx, dst)
 	ended := parent.Err()
-	if ended == nil && ctx.Err() != nil {
+	if err != nil && ended == nil && ctx.Err() != nil {
 		ended = p.waited
 	}
 	if err != nil && ended != nil && !errors.Is(err, ended) {
@@ -68,3 +70,31 @@ func (p *Plugin) await(parent context.Context, gen snowflake.Source, dst []int64
 	}
 	return err
 }
+
+// waiting is a context that ends after Config.Wait. It has a timer from the first call of a
+// method on, which a source that has ids at hand does not make.
+type waiting struct {
+	context.Context
+	plugin *Plugin
+	timed  sync.Once
+	cancel context.CancelFunc
+}
+
+func (w *waiting) begin() context.Context {
+	w.timed.Do(func() {
+		w.Context, w.cancel = context.WithTimeoutCause(w.Context, w.plugin.cfg.Wait, w.plugin.waited)
+	})
+	return w.Context
+}
+
+// stop ends the context. One without a timer becomes its parent.
+func (w *waiting) stop() {
+	if w.timed.Do(func() {}); w.cancel != nil {
+		w.cancel()
+	}
+}
+
+func (w *waiting) Deadline() (time.Time, bool) { return w.begin().Deadline() }
+func (w *waiting) Done() <-chan struct{}       { return w.begin().Done() }
+func (w *waiting) Err() error                  { return w.begin().Err() }
+func (w *waiting) Value(k any) any             { return w.begin().Value(k) }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,11 +55,13 @@ var ways = []way{
 
 func ptr[T any](v T) *T { return &v }
 
-func newPlugin(t testing.TB) gorm.Plugin {
+func newPlugin(testing.TB) gorm.Plugin { return gormplugin.New(newGenerator(), gormplugin.Config{}) }
+
+func newGenerator() *generator.Generator {
 	g := must(generator.New(snowflake.Layout{}))
 	now := time.Now().UnixMilli()
 	must(g.Adopt(generator.Range{Worker: 1, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()}))
-	return gormplugin.New(g, gormplugin.Config{})
+	return g
 }
 
 func newNext(testing.TB) gorm.Plugin {
@@ -102,6 +106,50 @@ func BenchmarkInsert(b *testing.B) {
 				})
 			}
 		}
+	}
+}
+
+// BenchmarkBesideByHand inserts by turns rows that the plugin fills and rows whose keys are set
+// by hand. It reports the median and the quartiles of the ratios of their times, and how many
+// more allocations a statement makes.
+func BenchmarkBesideByHand(b *testing.B) {
+	for _, n := range []int{1, 100} {
+		b.Run(fmt.Sprintf("%d rows", n), func(b *testing.B) {
+			gen := newGenerator()
+			hand := open(b, sqlite.Open("file::memory:"), way{rows: ways[0].rows})
+			filled := must(gorm.Open(sqlite.New(sqlite.Config{Conn: hand.ConnPool}), &gorm.Config{Logger: logger.Discard}))
+			must(0, filled.Use(gormplugin.New(gen, gormplugin.Config{})))
+			insert := map[*gorm.DB]func(){
+				filled: func() { must(0, filled.Create(ways[0].rows(n)).Error) },
+				hand: func() {
+					rows := make([]FilledRow, n)
+					for i := range rows {
+						rows[i].ID = must(gen.NextID())
+					}
+					must(0, hand.Create(&rows).Error)
+				},
+			}
+			defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it would fall on either by chance
+			allocs := testing.AllocsPerRun(1000, insert[filled]) - testing.AllocsPerRun(1000, insert[hand])
+			took := func(db *gorm.DB) time.Duration {
+				start := time.Now()
+				for range max(1, 20/n) {
+					insert[db]()
+				}
+				return time.Since(start)
+			}
+			var ratios []float64
+			for b.Loop() {
+				x, y := took(filled), took(hand)
+				y, x = y+took(hand), x+took(filled)
+				ratios = append(ratios, float64(x)/float64(y))
+			}
+			slices.Sort(ratios)
+			for unit, part := range map[string]int{"ratio-p25": 1, "ratio": 2, "ratio-p75": 3} {
+				b.ReportMetric(ratios[len(ratios)*part/4], unit)
+			}
+			b.ReportMetric(allocs, "allocs-more")
+		})
 	}
 }
 
