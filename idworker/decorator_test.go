@@ -41,7 +41,7 @@ func TestDecoratedCenters(t *testing.T) {
 		}, 31, true, true, true, false, true},
 		"redisseq": {func(t *testing.T) (lease.Center, error) {
 			return redisseq.New(newRedis(t, testserver.Redis(t)))
-		}, 31, false, false, true, false, false},
+		}, 31, false, false, true, false, true},
 		"hostseq": {func(t *testing.T) (lease.Center, error) {
 			return hostseq.New(hostseq.Config{Source: hostseq.Hash, Dir: t.TempDir()}, snowflake.Layout{})
 		}, 1, true, false, false, true, true},

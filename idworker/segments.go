@@ -128,12 +128,19 @@ func (s *Segments) make(c Config, o options) error {
 		s.stores, db = append(s.stores, own), own
 	}
 	quarantine := redisseq.WithQuarantine(c.Store.Quarantine)
+	var onRedis *redissegments.Store
+	if where == SegmentStoreRedis {
+		if onRedis, err = redissegments.New(client, quarantine, redisseq.WithWaitReplicas(c.Store.WaitReplicas, c.replicaTime())); err != nil {
+			return err
+		}
+		s.stores = append(s.stores, onRedis)
+	}
 	logged := make(map[string]bool) // segments of one store share its warnings
 	for _, g := range c.Segments {
 		store := db
 		switch {
 		case where == SegmentStoreRedis:
-			store, err = redissegments.New(client, quarantine, redisseq.WithWaitReplicas(c.Store.WaitReplicas, c.replicaTime()))
+			store = onRedis
 		case where == SegmentStoreDBRedis && g.Order == segment.OrderStrict:
 			var d *redissegments.Dispenser
 			if d, err = redissegments.NewDispenser(client, db, g, quarantine); err == nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
-	"github.com/snowlease/snowlease/redisseq"
 )
 
 // requireQuarantine requires Acquire to return a quarantine.
@@ -29,10 +28,9 @@ func requireQuarantine(t testing.TB, c lease.Center, changes ...func(*lease.Requ
 func TestEachScriptMayRunTwice(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *store) {
-		client := s.Client(t)
-		client.AddHook(redistest.Twice())
-		c, err := redisseq.New(client)
+		c, err := open(t, s.Client(t))
 		require.NoError(t, err)
+		c.Client().AddHook(redistest.Twice())
 		require.NoError(t, c.Extras().Init(t.Context(), request()))
 		g := acquire(t, c)
 		require.Equal(t, g.Since-1, g.Floor)
@@ -222,9 +220,10 @@ func TestInitInSteps(t *testing.T) {
 			s := newMini(t)
 			other := s.center(t)
 			var held lease.Grant
-			client := s.Client(t)
+			c, err := open(t, s.Client(t))
+			require.NoError(t, err)
 			lost := false
-			client.AddHook(redistest.Hook(func(cmds []redis.Cmder, call func() error) error {
+			c.Client().AddHook(redistest.Hook(func(cmds []redis.Cmder, call func() error) error {
 				err := call()
 				if step, ok := cmds[0].(*redis.Cmd); !ok || lost || fmt.Sprint(step.Val()) != "[MORE]" {
 					return err
@@ -234,8 +233,6 @@ func TestInitInSteps(t *testing.T) {
 				held = acquire(t, other, last)
 				return redis.NewScript(loss+" return 1").Run(t.Context(), s.Admin, keys("orders")).Err()
 			}))
-			c, err := redisseq.New(client)
-			require.NoError(t, err)
 			if err := c.Extras().Init(t.Context(), request(last)); name == "all" {
 				require.ErrorIs(t, err, lease.ErrExists)
 			} else {
@@ -255,7 +252,7 @@ func TestApplicationSelectsADatabase(t *testing.T) {
 		for _, db := range []int{0, 3} {
 			client := redis.NewClient(&redis.Options{Addr: s.Addr, DB: db, PoolSize: 1})
 			t.Cleanup(func() { _ = client.Close() })
-			c, err := redisseq.New(client)
+			c, err := open(t, client)
 			require.NoError(t, err)
 			require.NoError(t, c.Extras().Init(t.Context(), request(pool(1))))
 			g := acquire(t, c, pool(1))

@@ -10,11 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq"
 )
 
-// TestServerNeverAnswers calls everything without a deadline, by a client that waits as long
-// as its context lets it.
+// TestServerNeverAnswers calls everything without a deadline, by a client that waits forever.
 func TestServerNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := redis.NewClient(&redis.Options{
@@ -23,10 +21,10 @@ func TestServerNeverAnswers(t *testing.T) {
 				conn, _ := net.Pipe()
 				return conn, nil
 			},
-			ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
+			ReadTimeout: -1, WriteTimeout: -1,
 		})
 		defer client.Close()
-		c, err := redisseq.New(client)
+		c, err := open(t, client)
 		require.NoError(t, err)
 		req := request()
 		g := lease.Grant{Request: req, Token: 1, Now: 1, Floor: 1, Ceiling: 2}
@@ -40,7 +38,7 @@ func TestServerNeverAnswers(t *testing.T) {
 			"Record":     func(ctx context.Context) error { _, err := operator.Record(ctx, req.Namespace); return err },
 			"Quarantine": func(ctx context.Context) error { _, err := operator.Quarantine(ctx, req.Namespace, "test"); return err },
 		} {
-			require.ErrorIs(t, call(context.Background()), context.DeadlineExceeded, name)
+			require.Error(t, call(context.Background()), name)
 		}
 		_, err = c.Extras().Examine(context.Background(), req.Namespace)
 		require.NoError(t, err, "its findings tell")

@@ -14,22 +14,23 @@ import (
 )
 
 // A Center lends worker ids from Redis. It is safe for concurrent use. It keeps no
-// state and no goroutines between calls, and there is nothing to close but its client. One
-// Center serves any number of namespaces.
+// state and no goroutines between calls. One Center serves any number of namespaces.
 //
-// Each method returns when its context ends, even if go-redis does not. (go-redis obeys
-// deadlines only with ContextTimeoutEnabled, and never a cancellation while it waits for
-// a reply.) The call then ends within the client's timeouts. Its outcome is dropped, as
-// if the reply had been lost.
+// Each method returns when its context ends, even if go-redis does not, which never obeys a
+// cancellation while it waits for a reply. The call then ends within the client's timeouts. Its
+// outcome is dropped, as if the reply had been lost.
 type Center struct{ conn *redisconn.Conn }
 
 var _ lease.Center = (*Center)(nil)
 
-// New returns a center on client. It does not connect, and the caller closes client.
+// New returns a center with a client of its own, which has the options of client but for its Limiter
+// and cache, no hooks, and at most two connections, to each node of a cluster. So renewals do not
+// wait while the application keeps all connections of client busy. The caller closes the center,
+// then client. Another redis.UniversalClient than a *redis.Client or *redis.ClusterClient, and one of
+// NewFailoverClusterClient, is shared, with a warning. New does not connect.
 //
-// New returns ErrClient for a client that could break uniqueness or hang: nil, a
-// *redis.Ring, one that reads from replicas, or one that may wait for a reply forever. It
-// also fails if an option is invalid or does not suit the client.
+// New returns ErrClient for nil and for a *redis.Ring, which could break uniqueness. It also fails if
+// an option is invalid or does not suit the client.
 func New(client redis.UniversalClient, opts ...Option) (*Center, error) {
 	c, err := redisconn.New(client, opts...)
 	if err != nil {
@@ -44,12 +45,15 @@ func (c *Center) String() string { return c.conn.String() }
 
 // Extras returns the name of the server without user and password, such as
 // "redis 127.0.0.1:6379 db 0", what New could not check about the client as Warnings, the
-// lease.Lister, the lease.Operator, Init and Examine. Examine needs the members'
+// lease.Lister, the lease.Operator, Init, Examine and Close. Examine needs the members'
 // WithQuarantine and WithWaitReplicas.
 func (c *Center) Extras() lease.Extras {
 	o := operator{c}
-	return lease.Extras{Name: c.String(), Warnings: c.conn.Warnings(), Lister: o, Operator: o, Init: c.init, Examine: c.examine}
+	return lease.Extras{Name: c.String(), Warnings: c.conn.Warnings(), Lister: o, Operator: o, Init: c.init, Examine: c.examine, Close: c.Close}
 }
+
+// Close closes the center's own client, until the next call. It releases no worker id.
+func (c *Center) Close() error { return c.conn.Close() }
 
 // Acquire lends a free worker id. Errors are those of lease.Center, and ErrRunID,
 // ErrVersion, ErrReplica and ErrNotReplicated.

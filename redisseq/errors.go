@@ -4,7 +4,7 @@ import "github.com/snowlease/snowlease/internal/redisconn"
 
 // Errors of this package and of package numbers/redissegments.
 var (
-	// ErrClient is returned by New for a client that could break uniqueness or hang.
+	// ErrClient is returned by New for a client that could break uniqueness.
 	ErrClient = redisconn.ErrClient
 	// ErrRunID is returned if the server does not reveal its run_id and master_replid, so
 	// that a restart or a failover would pass unnoticed. Nothing was lent.

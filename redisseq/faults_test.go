@@ -31,7 +31,7 @@ func TestUserWithoutInfo(t *testing.T) {
 	deny()
 	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "secret"})
 	t.Cleanup(func() { _ = client.Close() })
-	c, err := redisseq.New(client)
+	c, err := open(t, client)
 	require.NoError(t, err)
 	refused := func(err error) {
 		t.Helper()
@@ -54,7 +54,7 @@ func TestUserWithoutInfo(t *testing.T) {
 	refused(err)
 	refused(c.Release(t.Context(), g, g.Now))
 
-	c, err = redisseq.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
+	c, err = open(t, client, redisseq.WithQuarantine(lease.QuarantineNever))
 	require.NoError(t, err)
 	renew(t, c, g)
 	acquire(t, c)
@@ -201,10 +201,10 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.NewCluster(t)
 	client := redistest.ClusterClient(t, cluster)
-	plain, err := redisseq.New(client)
+	plain, err := open(t, client)
 	require.NoError(t, err)
 	require.Contains(t, plain.Extras().Name, "redis cluster 127.0.0.1:")
-	waits, err := redisseq.New(client, redisseq.WithWaitReplicas(1, 2*time.Second))
+	waits, err := open(t, client, redisseq.WithWaitReplicas(1, 2*time.Second))
 	require.NoError(t, err)
 
 	masters := map[*testserver.Server]bool{}
@@ -286,7 +286,7 @@ func TestSentinel(t *testing.T) {
 	set := testserver.NewSentinels(t)
 	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: testserver.SentinelName, SentinelAddrs: set.Addrs()})
 	t.Cleanup(func() { _ = client.Close() })
-	c, err := redisseq.New(client)
+	c, err := open(t, client)
 	require.NoError(t, err)
 	require.Equal(t, "redis by sentinel db 0", c.Extras().Name)
 	long := ttl(10 * time.Minute)

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
-	"github.com/snowlease/snowlease/redisseq"
 )
 
 // A life observes the incarnation of a server.
@@ -25,7 +24,7 @@ func (l *life) now() string {
 	l.t.Helper()
 	s := at(l.t, l.srv)
 	defer s.Admin.Close()
-	c, err := redisseq.New(s.Admin)
+	c, err := open(l.t, s.Admin)
 	require.NoError(l.t, err)
 	var id string
 	require.Eventually(l.t, func() bool {

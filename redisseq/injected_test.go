@@ -109,11 +109,10 @@ func TestFaultAtEachCommand(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, scripts known %v", name, known), func(t *testing.T) {
 				t.Parallel()
 				s := newMini(t)
-				client := s.Client(t)
 				f := &failing{}
-				client.AddHook(redistest.Hook(f.hook))
-				c, err := redisseq.New(client)
+				c, err := open(t, s.Client(t))
 				require.NoError(t, err)
+				c.Client().AddHook(redistest.Hook(f.hook))
 				try := func(fault error, at int64, lost bool) (hit bool) {
 					what := fmt.Sprintf("%v at command %d, lost %v", fault, at, lost)
 					s.Wipe(t)
@@ -184,11 +183,7 @@ func TestWaitReplicasFaults(t *testing.T) {
 			},
 		})
 	}
-	single := func(f *failing) redis.UniversalClient {
-		client := s.Client(t)
-		client.AddHook(redistest.Hook(f.hook))
-		return client
-	}
+	single := func(*failing) redis.UniversalClient { return s.Client(t) }
 	here := s.Addr[strings.LastIndexByte(s.Addr, ':'):] // go-redis drops a loopback host
 	for _, c := range []struct {
 		client func(*failing) redis.UniversalClient
@@ -204,8 +199,11 @@ func TestWaitReplicasFaults(t *testing.T) {
 	} {
 		unknown.Store(c.want == "nobody there")
 		client := c.client(&c.fault)
-		center, err := redisseq.New(client, redisseq.WithWaitReplicas(1, time.Second))
+		center, err := open(t, client, redisseq.WithWaitReplicas(1, time.Second))
 		require.NoError(t, err)
+		if _, ok := client.(*redis.Client); ok {
+			center.Client().AddHook(redistest.Hook(c.fault.hook))
+		}
 		g, err := center.Acquire(t.Context(), request())
 		require.ErrorContains(t, err, c.want)
 		require.Zero(t, g)

@@ -23,7 +23,6 @@ import (
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -87,7 +86,7 @@ func (f *fleet) process(refused chan *lease.QuarantineError) (*keeper.Keeper, fu
 		return new(net.Dialer).DialContext(ctx, "tcp", f.addr.Load().(string))
 	}})
 	f.t.Cleanup(func() { _ = client.Close() })
-	c, err := redisseq.New(client)
+	c, err := open(f.t, client)
 	require.NoError(f.t, err)
 	gen, err := generator.New(snowflake.Layout{})
 	require.NoError(f.t, err)

@@ -63,8 +63,7 @@ const maxWait = 2 * time.Second
 //
 // Release does not wait. If it is lost, the mark stays at its old, higher value.
 //
-// The client must be a *redis.Client or a *redis.ClusterClient whose ReadTimeout is
-// longer than timeout.
+// The client must be a *redis.Client or a *redis.ClusterClient that New need not share.
 func WithWaitReplicas(n int, timeout time.Duration) Option {
 	return func(c *redisconn.Conn) error {
 		if n < 0 || n > 0 && (timeout < time.Millisecond || timeout > maxWait) {

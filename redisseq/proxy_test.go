@@ -16,7 +16,6 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/redisseq"
 )
 
 // answers waits until a Redis accepts writes.
@@ -55,7 +54,7 @@ func TestConnectionsThatAreCut(t *testing.T) {
 	proxy := testserver.NewHAProxy(t, []*testserver.Server{srv}, "timeout client 1s\ntimeout server 1s")
 	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ClientName: "renews"})
 	t.Cleanup(func() { _ = client.Close() })
-	c, err := redisseq.New(client)
+	c, err := open(t, client)
 	require.NoError(t, err)
 	require.NoError(t, c.Extras().Init(t.Context(), request()))
 	g := acquire(t, c)

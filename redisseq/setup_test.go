@@ -13,7 +13,6 @@ import (
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -48,7 +47,7 @@ func TestStartFailsAtOnce(t *testing.T) {
 			require.NoError(t, s.Admin.ConfigSet(t.Context(), "requirepass", "geheim").Err())
 		}
 		client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: c.user, Password: c.password})
-		center, err := redisseq.New(client)
+		center, err := open(t, client)
 		require.NoError(t, err)
 		// A start that tries again would do so for an hour.
 		_, err = snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", Wait: time.Hour})
@@ -56,6 +55,8 @@ func TestStartFailsAtOnce(t *testing.T) {
 		require.ErrorContains(t, err, c.want, name)
 		require.NotContains(t, err.Error(), "geheim", name)
 		require.NoError(t, client.Close())
+		center, err = open(t, shrunk{client})
+		require.NoError(t, err)
 		_, err = snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", Wait: time.Hour})
 		require.ErrorIs(t, err, redis.ErrClosed, name)
 		require.ErrorIs(t, err, lease.ErrSetup, name)
@@ -74,7 +75,7 @@ func TestPasswordWrongForAWhile(t *testing.T) {
 	user(t, s, ">right", "~*", "+@all")
 	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "right"})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	c, err := redisseq.New(client)
+	c, err := open(t, client)
 	require.NoError(t, err)
 	g, err := generator.New(snowflake.Layout{})
 	require.NoError(t, err)

@@ -62,7 +62,7 @@ func (s *store) Center(t testing.TB) lease.Center { return s.center(t) }
 
 func (s *store) center(t testing.TB) *redisseq.Center {
 	t.Helper()
-	c, err := redisseq.New(s.Client(t), s.Options...)
+	c, err := open(t, s.Client(t), s.Options...)
 	require.NoError(t, err)
 	return c
 }

@@ -39,7 +39,7 @@ func TestWaitReplicasContract(t *testing.T) {
 func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
 	t.Parallel()
 	s, primary, replica := startReplicated(t, hasty)
-	c, err := redisseq.New(s.Client(t), waiting)
+	c, err := open(t, s.Client(t), waiting)
 	require.NoError(t, err)
 	require.NoError(t, c.Extras().Init(t.Context(), request()))
 	g := acquire(t, c)
@@ -86,7 +86,7 @@ func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
 	user(t, s, ">secret", "~snowlease:*", "+@all", "-wait")
 	client := redis.NewClient(&redis.Options{Addr: s.Addr, Username: "app", Password: "secret"})
 	t.Cleanup(func() { _ = client.Close() })
-	denied, err := redisseq.New(client, waiting)
+	denied, err := open(t, client, waiting)
 	require.NoError(t, err)
 	_, err = denied.Renew(t.Context(), g)
 	require.ErrorContains(t, err, "WAIT: NOPERM")
@@ -140,14 +140,13 @@ func TestWaitReplicasTakesOneRoundTrip(t *testing.T) {
 	opened(t, s)
 	for _, options := range [][]redisseq.Option{nil, {redisseq.WithWaitReplicas(0, 0)}, {waiting}} {
 		var trips atomic.Int64
-		client := s.Client(t)
-		client.AddHook(redistest.Hook(func(_ []redis.Cmder, call func() error) error {
+		c, err := open(t, s.Client(t), options...)
+		require.NoError(t, err)
+		c.Client().AddHook(redistest.Hook(func(_ []redis.Cmder, call func() error) error {
 			trips.Add(1)
 			return call()
 		}))
-		require.NoError(t, client.Ping(t.Context()).Err()) // connecting takes more round trips
-		c, err := redisseq.New(client, options...)
-		require.NoError(t, err)
+		require.NoError(t, c.Client().Ping(t.Context()).Err()) // connecting takes more round trips
 		for _, known := range []bool{false, true} {
 			if !known {
 				require.NoError(t, s.Admin.ScriptFlush(t.Context()).Err())

@@ -56,12 +56,12 @@ func onDatabase(ctx context.Context, dsn string, out io.Writer, config snowlease
 	return errors.Join(issue(ctx, out, center, config), center.Close())
 }
 
-// onRedis borrows with the application's client.
+// onRedis borrows by the options of the application's client.
 func onRedis(ctx context.Context, opt *redis.Options, out io.Writer, config snowlease.Config, opts ...redisseq.Option) error {
 	client := redis.NewClient(opt)
 	center, err := redisseq.New(client, opts...)
 	if err == nil {
-		err = issue(ctx, out, center, config)
+		err = errors.Join(issue(ctx, out, center, config), center.Close())
 	}
 	return errors.Join(err, client.Close())
 }

@@ -179,11 +179,11 @@ func (c *Counter) Start(ctx context.Context) error {
 	})
 }
 
-// Close stops the Counter. It discards ids that were reserved and not issued. It
-// does not close the client. A second Close does nothing. The error is always nil.
+// Close stops the Counter. It discards ids that were reserved and not issued, and closes the
+// Counter's own client. A second Close does nothing.
 func (c *Counter) Close() error {
 	c.of.Close()
-	return nil
+	return c.conn.Close()
 }
 
 // Reset discards the ids that were reserved ahead. Call it in a process that may have

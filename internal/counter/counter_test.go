@@ -287,7 +287,7 @@ func TestSequenceLostReplies(t *testing.T) {
 			plain := sequence(t, client, change)
 			loser := s.Client(t)
 			loser.AddHook(losing())
-			lossy := sequence(t, loser, change)
+			lossy := sequence(t, redistest.Shared{UniversalClient: loser}, change)
 			var ids []int64
 			for range 100 {
 				ids = append(ids, next(t, lossy), next(t, plain))
@@ -306,7 +306,7 @@ func TestSequenceEachScriptMayRunTwice(t *testing.T) {
 	t.Parallel()
 	client := opening(t).Admin
 	client.AddHook(redistest.Twice())
-	s := sequence(t, client, strict)
+	s := sequence(t, redistest.Shared{UniversalClient: client}, strict)
 	first := next(t, s)
 	require.Equal(t, first+2, next(t, s), "the first run's id is skipped")
 }

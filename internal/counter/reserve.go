@@ -66,6 +66,9 @@ func (c *Counter) run(ctx context.Context, n, above int64, caller time.Time) (nu
 	call.Answer = func(r redisconn.Reply) error { return c.answer(r, caller) }
 	none := numberstore.Range{First: 1}
 	r, err := c.conn.Run(ctx, call)
+	if errors.Is(err, redis.ErrClosed) && errors.Is(c.of.Standing(), generator.ErrStopped) {
+		err = generator.ErrStopped // which closed it
+	}
 	if err != nil || n == 0 {
 		return none, err
 	}

@@ -1,6 +1,7 @@
 package redisconn
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,69 +9,79 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/snowlease/snowlease/internal/dsn"
 )
 
-// inspect names the client and refuses one that could break uniqueness or hang. It
-// returns the client's ReadTimeout, or nil if it cannot read that.
-func (c *Conn) inspect() (read *time.Duration, err error) {
+// poolSize is how many connections a client of our own has, to each node of a cluster.
+const poolSize = 2
+
+// connect gives c a client of its own, with the options of the given one: the application may keep
+// all connections of that busy, as in BLPOP, or let its Limiter refuse calls. Calls end with the
+// deadlines of their contexts. A client without options that can be read is shared.
+func (c *Conn) connect(given redis.UniversalClient) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrClient}, args...)...)
 	}
-	var heedsContext bool
-	var write time.Duration
-	switch client := c.client.(type) {
+	// A zero option means go-redis's default, also where the given client has none.
+	notices := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	switch client := given.(type) {
 	case nil:
-		return nil, refuse("it is nil: pass one, such as from redis.NewClient")
+		return refuse("it is nil: pass one, such as from redis.NewClient")
 	case *redis.Client:
 		if client == nil {
-			return nil, refuse("it is a nil *redis.Client")
+			return refuse("it is a nil *redis.Client")
 		}
-		o := client.Options()
+		o := *client.Options()
 		c.Database, c.addrs = strconv.Itoa(o.DB), []string{o.Addr}
 		c.name = strings.ReplaceAll(fmt.Sprintf("redis %s db %d", dsn.Host(o.Addr), o.DB), "  ", " ")
 		if o.Addr == "FailoverClient" { // set by NewFailoverClient
 			c.name = fmt.Sprintf("redis by sentinel db %d", o.DB)
+			o.ConnMaxLifetime = time.Second // the given client alone hears of failovers; a new connection asks Sentinel
 		}
-		heedsContext, read, write = o.ContextTimeoutEnabled, &o.ReadTimeout, o.WriteTimeout
+		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = poolSize, poolSize, 0, 0, 0
+		o.Limiter, o.ClientSideCache, o.ClientSideCacheConfig, o.MaintNotificationsConfig = nil, nil, nil, notices
+		o.ContextTimeoutEnabled, o.ReadTimeout = true, c.patient(o.ReadTimeout)
+		c.open = func() redis.UniversalClient { return redis.NewClient(&o) }
+		return nil
 	case *redis.ClusterClient:
 		if client == nil {
-			return nil, refuse("it is a nil *redis.ClusterClient")
+			return refuse("it is a nil *redis.ClusterClient")
 		}
-		o := client.Options()
-		c.addrs = o.Addrs // none after NewFailoverClusterClient, whose slots come from a function
+		o := *client.Options()
+		c.addrs, c.cluster = o.Addrs, true
 		var hosts []string
 		for _, addr := range slices.Sorted(slices.Values(o.Addrs)) {
 			hosts = append(hosts, dsn.Host(addr))
 		}
 		c.name = strings.TrimRight("redis cluster "+strings.Join(hosts, ","), ", ")
-		if o.ReadOnly || o.RouteByLatency || o.RouteRandomly {
-			return nil, refuse("%s: ReadOnly, RouteByLatency and RouteRandomly make it read from replicas, which may not know the latest grants: pass a client without them", c.name)
+		if o.ClusterSlots != nil { // by NewFailoverClusterClient, which alone hears of failovers
+			break
 		}
-		heedsContext, read, write = o.ContextTimeoutEnabled, &o.ReadTimeout, o.WriteTimeout
+		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = poolSize, poolSize, 0, 0, 0
+		o.ReadOnly, o.RouteByLatency, o.RouteRandomly, o.MaintNotificationsConfig = false, false, false, notices // replicas may not know the latest grants
+		o.ContextTimeoutEnabled, o.ReadTimeout = true, c.patient(o.ReadTimeout)
+		c.open = func() redis.UniversalClient {
+			again := o // NewClusterClient changes it
+			return redis.NewClusterClient(&again)
+		}
+		return nil
 	case *redis.Ring:
-		return nil, refuse("a *redis.Ring moves a namespace to another server when one does not answer, so two servers can lend the same worker ids: pass a *redis.Client for one of its servers, or a *redis.ClusterClient")
-	default:
-		c.name = fmt.Sprintf("redis (%T)", client)
-		c.warnings = []string{fmt.Sprintf("redisseq: the settings of a %T cannot be read: make sure that it never reads from replicas, does not shard without a cluster, and has a read timeout", client)}
-		return nil, nil
+		return refuse("a *redis.Ring moves a namespace to another server when one does not answer, so two servers can lend the same worker ids: pass a *redis.Client for one of its servers, or a *redis.ClusterClient")
 	}
-	if !heedsContext && (*read <= 0 || write <= 0) {
-		return nil, refuse("%s: it waits for replies forever, so a hanging server uses up its connections: set ReadTimeout and WriteTimeout, or ContextTimeoutEnabled", c.name)
-	}
-	return read, nil
-}
-
-// canWait refuses a client that cannot send WAIT on the connection of the script, or
-// whose ReadTimeout read is too short.
-func (c *Conn) canWait(read *time.Duration) error {
-	switch {
-	case c.Replicas == 0:
-	case read == nil:
-		return fmt.Errorf("%w: %s: store.wait_replicas (redisseq.WithWaitReplicas) sends two commands on one connection: pass a *redis.Client or a *redis.ClusterClient", ErrClient, c.name)
-	case *read > 0 && c.WaitTimeout >= *read:
-		return fmt.Errorf("%w: %s: store.wait_replicas (redisseq.WithWaitReplicas) waits for %v, but the client only waits %v for a reply: set a longer ReadTimeout", ErrClient, c.name, c.WaitTimeout, *read)
+	c.client, c.name = given, cmp.Or(c.name, fmt.Sprintf("redis (%T)", given))
+	c.warnings = []string{fmt.Sprintf("redisseq: a %T cannot be copied, so its pool is shared: make sure that a connection is always free (ids stop if all wait, as in BLPOP), that it never reads from replicas, does not shard without a cluster, and has a read timeout", given)}
+	if c.Replicas > 0 && !c.cluster {
+		return refuse("%s: store.wait_replicas (redisseq.WithWaitReplicas) sends two commands on one connection: pass a *redis.Client or a *redis.ClusterClient", c.name)
 	}
 	return nil
+}
+
+// patient returns a ReadTimeout that lets WAIT answer.
+func (c *Conn) patient(read time.Duration) time.Duration {
+	if c.Replicas > 0 && read > 0 {
+		read = max(read, c.WaitTimeout+time.Second)
+	}
+	return read
 }

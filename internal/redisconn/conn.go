@@ -6,6 +6,7 @@ package redisconn
 import (
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,7 +23,11 @@ type Conn struct {
 	WaitTimeout time.Duration
 	Database    string // of the client; empty for a cluster, and if it cannot be read
 
-	client   redis.UniversalClient
+	open    func() redis.UniversalClient // a client of our own
+	cluster bool
+	mu      sync.Mutex
+	client  redis.UniversalClient // nil: opened by the next call
+
 	name     string
 	addrs    []string // which may have a password, if they are URLs by mistake
 	warnings []string
@@ -31,24 +36,38 @@ type Conn struct {
 // An Option configures a Conn.
 type Option func(*Conn) error
 
-// New returns a Conn on client. It does not connect.
+// New returns a Conn to the server of client. It does not connect.
 func New(client redis.UniversalClient, opts ...Option) (*Conn, error) {
-	c := &Conn{Prefix: "snowlease", Quarantine: lease.QuarantineOnChange, client: client}
-	read, err := c.inspect()
-	errs := []error{err}
+	c := &Conn{Prefix: "snowlease", Quarantine: lease.QuarantineOnChange}
+	var errs []error
 	for _, opt := range opts {
-		if opt == nil {
-			continue
+		if opt != nil {
+			errs = append(errs, opt(c))
 		}
-		errs = append(errs, opt(c))
 	}
-	if err == nil {
-		errs = append(errs, c.canWait(read))
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(append(errs, c.connect(client))...); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Close closes the client, if it is the Conn's own, until the next call.
+func (c *Conn) Close() (err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open != nil && c.client != nil {
+		err, c.client = c.client.Close(), nil
+	}
+	return err
+}
+
+func (c *Conn) server() redis.UniversalClient {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.client == nil {
+		c.client = c.open()
+	}
+	return c.client
 }
 
 // String returns the name of the server, without user and password.

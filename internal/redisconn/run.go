@@ -35,7 +35,7 @@ func (c *Conn) Run(ctx context.Context, call Call) (Reply, error) {
 			out, err = c.runAndWait(ctx, call.Script, call.Keys, args)
 		} else {
 			// EVALSHA, and EVAL if the server does not know the script.
-			out.reply, err = call.Script.Run(ctx, c.client, call.Keys, args...).Result()
+			out.reply, err = call.Script.Run(ctx, c.server(), call.Keys, args...).Result()
 		}
 		c.refresh(ctx, err)
 		return out, err

@@ -72,25 +72,22 @@ func (c *Conn) pipeline(ctx context.Context, node redis.UniversalClient, asking 
 
 // Node returns a client of the server that holds a key.
 func (c *Conn) Node(ctx context.Context, key string) (redis.UniversalClient, error) {
-	if cluster, ok := c.client.(*redis.ClusterClient); ok {
+	if cluster, ok := c.server().(*redis.ClusterClient); ok {
 		node, err := cluster.MasterForKey(ctx, key)
 		if err != nil {
 			return nil, err // not a nil *redis.Client
 		}
 		return node, nil
 	}
-	return c.client, nil
+	return c.server(), nil
 }
 
 // Cluster reports whether the client is that of a cluster.
-func (c *Conn) Cluster() bool {
-	_, ok := c.client.(*redis.ClusterClient)
-	return ok
-}
+func (c *Conn) Cluster() bool { return c.cluster }
 
 // nodeAt returns a client of the master at an address that another server named.
 func (c *Conn) nodeAt(ctx context.Context, addr string) (redis.UniversalClient, error) {
-	cluster, ok := c.client.(*redis.ClusterClient)
+	cluster, ok := c.server().(*redis.ClusterClient)
 	if !ok {
 		return nil, fmt.Errorf("the server is a node of a cluster and redirects to %s: pass a *redis.ClusterClient", addr)
 	}
@@ -114,7 +111,7 @@ func (c *Conn) nodeAt(ctx context.Context, addr string) (redis.UniversalClient, 
 // refresh makes a cluster's client reload the list of masters if one did not answer. On
 // its own it does so once a minute, which is longer than a lease.
 func (c *Conn) refresh(ctx context.Context, err error) {
-	if cluster, ok := c.client.(*redis.ClusterClient); ok && err != nil && !errors.As(err, new(redis.Error)) {
+	if cluster, ok := c.server().(*redis.ClusterClient); ok && err != nil && !errors.As(err, new(redis.Error)) {
 		cluster.ReloadState(ctx)
 	}
 }

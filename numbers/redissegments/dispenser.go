@@ -96,8 +96,8 @@ func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment
 }
 
 // Close cancels fetches from the store in progress and waits for them. Segments in Redis
-// stay for other processes. It closes neither the client nor the store. The error is always
-// nil.
+// stay for other processes. It closes the dispenser's own client, but neither the given one nor the
+// store.
 func (d *Dispenser) Close() error {
 	d.mu.Lock()
 	if !d.closed {
@@ -106,7 +106,7 @@ func (d *Dispenser) Close() error {
 	}
 	d.mu.Unlock()
 	d.fetchs.Wait()
-	return nil
+	return d.conn.Close()
 }
 
 // String returns the names of the Redis and of the store behind it.
@@ -136,6 +136,11 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 	}
 	const verb = "dispense numbers of"
 	for {
+		select {
+		case <-d.stop:
+			return numberstore.Range{}, segment.ErrClosed
+		default:
+		}
 		me := rand.Text()
 		got, err := d.deal(ctx, redisconn.Call{Verb: verb, Name: r.Name, Script: dispense, Args: []any{r.N, r.Above, me, patience.Milliseconds()}})
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -350,7 +349,7 @@ func TestInstalledOnce(t *testing.T) {
 					lose(t, s, before)
 				}
 			}))
-			i := issuer(t, dispenser(t, client, b, ordered(10)), ordered(10))
+			i := issuer(t, dispenser(t, redistest.Shared{UniversalClient: client}, b, ordered(10)), ordered(10))
 			own := take(t, i, 40)
 			mu.Lock()
 			defer mu.Unlock()
@@ -415,8 +414,8 @@ func TestCallThatIsGivenUp(t *testing.T) {
 		}
 		return err
 	}))
-	d := dispenser(t, client, new(behind), ordered(10))
-	_, err := d.Reserve(ctx, numberstore.Request{Name: "shop/orders", N: 1, Start: 1, Max: math.MaxInt64})
+	d := dispenser(t, redistest.Shared{UniversalClient: client}, new(behind), ordered(10))
+	_, err := d.Reserve(ctx, numbers(1))
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, d.Close())
 	require.Equal(t, "failed", s.Admin.HGet(t.Context(), "snowlease:{shop}:dispenser:orders", "want").Val())

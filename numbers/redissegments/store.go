@@ -67,8 +67,8 @@ func load(names ...string) *redis.Script {
 	return redis.NewScript(redisconn.Lua(files, append([]string{"values.lua", "base.lua"}, names...)...))
 }
 
-// New returns a store on client. It does not connect, and the caller closes client.
-// Clients and options are those of redisseq.New. With WithWaitReplicas, numbers are given
+// New returns a store with a client of its own, as redisseq.New does. It does not connect. The caller
+// closes the store, then client. Clients and options are those of redisseq.New. With WithWaitReplicas, numbers are given
 // only when that many replicas have the reservation.
 func New(client redis.UniversalClient, opts ...redisseq.Option) (*Store, error) {
 	c, err := redisconn.New(client, opts...)
@@ -77,6 +77,9 @@ func New(client redis.UniversalClient, opts ...redisseq.Option) (*Store, error) 
 	}
 	return &Store{c}, nil
 }
+
+// Close closes the store's own client, until the next call.
+func (s *Store) Close() error { return s.conn.Close() }
 
 // String returns the name of the server, such as "redis 127.0.0.1:6379 db 0".
 func (s *Store) String() string { return s.conn.String() }

@@ -132,7 +132,7 @@ func TestCreateRepeated(t *testing.T) {
 	s := redistest.NewMini(t)
 	client := s.Client(t)
 	client.AddHook(repeating("create", func() {}))
-	n, err := redissegments.New(client)
+	n, err := redissegments.New(redistest.Shared{UniversalClient: client})
 	require.NoError(t, err)
 	require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
 	require.ErrorIs(t, n.Create(t.Context(), "shop/orders", 1), segment.ErrExists)

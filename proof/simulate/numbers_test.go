@@ -323,7 +323,7 @@ func (b *issuer) source() (numberSource, error) {
 	n := b.n
 	switch n.Source {
 	case Sequence:
-		s, err := counter.New(b.client, n.Sequence)
+		s, err := counter.New(shared{b.client}, n.Sequence)
 		return sequence{s}, err
 	case Series:
 		return b.daily()
@@ -340,9 +340,9 @@ func (b *issuer) source() (numberSource, error) {
 	var err error
 	switch n.Source {
 	case RedisSegments:
-		store, err = redissegments.New(b.client)
+		store, err = redissegments.New(shared{b.client})
 	case Dispenser:
-		s.dispenser, err = redissegments.NewDispenser(b.client, b.database(), n.Segments)
+		s.dispenser, err = redissegments.NewDispenser(shared{b.client}, b.database(), n.Segments)
 		store = s.dispenser
 	default:
 		store = b.database()

@@ -94,7 +94,10 @@ func (trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func (*Redis) Name() string { return "redis" }
 
 // Center returns a redisseq.Center.
-func (r *Redis) Center(*Host) (lease.Center, error) { return redisseq.New(r.Client) }
+func (r *Redis) Center(*Host) (lease.Center, error) { return redisseq.New(shared{r.Client}) }
+
+// shared is a client that a center does not copy, so its hooks run.
+type shared struct{ redis.UniversalClient }
 
 // Step moves the center's clock.
 func (r *Redis) Step(by time.Duration) {

@@ -41,6 +41,9 @@ func Twice() Hook {
 	}
 }
 
+// Shared is a client that a center does not copy, so its hooks run.
+type Shared struct{ redis.UniversalClient }
+
 // Foreign is a client whose server sends foreign replies to scripts.
 type Foreign struct {
 	redis.UniversalClient

@@ -83,12 +83,18 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 			return nil, fmt.Errorf("%w in %s", err, with.From)
 		}
 		o.Closes = append(o.Closes, client.Close)
-		o.Segments = func() (target.Segments, error) { return redissegments.New(client, onRedis(with)...) }
+		o.Segments = func() (target.Segments, error) {
+			s, err := redissegments.New(client, onRedis(with)...)
+			if err == nil {
+				o.Closes = append(o.Closes, s.Close)
+			}
+			return s, err
+		}
 		c, err := redisseq.New(client, onRedis(with)...)
 		if err != nil {
 			return nil, err
 		}
-		o.Center, o.Operator = c, c.Extras().Operator
+		o.Center, o.Operator, o.Closes = c, c.Extras().Operator, append(o.Closes, c.Close)
 		return o, nil
 	}
 	c, err := dbseq.Open(p.Driver, string(p.DSN), onSQL(with)...)
