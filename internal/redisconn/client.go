@@ -24,7 +24,7 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrClient}, args...)...)
 	}
-	// A zero option means go-redis's default, also where the given client has none.
+	// A zero timeout means go-redis's default, also where the given client has none.
 	notices := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	switch client := given.(type) {
 	case nil:
@@ -43,6 +43,9 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = poolSize, poolSize, 0, 0, 0
 		o.Limiter, o.ClientSideCache, o.ClientSideCacheConfig, o.MaintNotificationsConfig = nil, nil, nil, notices
 		o.ContextTimeoutEnabled, o.ReadTimeout = true, c.patient(o.ReadTimeout)
+		if o.MaxRetries == 0 {
+			o.MaxRetries = -1 // none
+		}
 		c.open = func() redis.UniversalClient { return redis.NewClient(&o) }
 		return nil
 	case *redis.ClusterClient:
