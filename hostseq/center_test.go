@@ -552,7 +552,7 @@ func TestStatelessAfterABurst(t *testing.T) {
 		"wide":                    {snowflake.Wide(), time.Second, 1, 500_000, 50 * time.Millisecond, false},
 		"a longer max_ahead":      {snowflake.JSSafe(), 10 * time.Second, 1, 300_000, 4 * time.Second, false},
 		"loans in turn do not run ahead by a burst each": {snowflake.JSSafe(), time.Second, 4, 60_000, 50 * time.Millisecond, false},
-		"into the third tick":                            {coarse, 2 * time.Second, 1, 3*1024 - 300, 50 * time.Millisecond, false},
+		"into the third tick":                            {coarse, 2 * time.Second, 1, 2*1024 + 1, 50 * time.Millisecond, false},
 		"a clock that is set back":                       {snowflake.JSSafe(), time.Second, 1, 60_000, -time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {

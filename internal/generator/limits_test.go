@@ -58,14 +58,13 @@ func TestWaitForARenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.UnixMilli(t0)))
 		b := newBench(t, snowflake.JSSafe())
-		r := lent(1, t0, 5*time.Millisecond)
-		b.adopt(t, r)
+		b.adopt(t, lent(1, t0, 5*time.Millisecond))
 		b.take(1 << 20)
 		renewed := func() {
+			r := b.term.Load().Range
 			next := r
 			next.Ceiling += 10
 			require.True(t, b.Extend(r, next))
-			r = next
 		}
 		begun := time.Now()
 		time.AfterFunc(b.layout.TimeUnit/2, renewed)

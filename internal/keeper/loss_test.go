@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -105,26 +107,29 @@ func TestRenewalOnDemand(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig) {
 			r.of("narrow", snowflake.Layout{SequenceBits: 1, TimeBits: 41}, nil)
 			r.start()
+			var mu sync.Mutex
 			var at []time.Time
 			r.center.Intercept(func(_ context.Context, _ string, after bool) error {
+				mu.Lock()
 				if !after {
 					at = append(at, time.Now())
 				}
+				mu.Unlock()
 				time.Sleep(took / 2)
 				return nil
 			})
 			begun := time.Now()
-			use := func() {
-				for len(at) < 20 {
-					_, err := r.gen.NextID()
-					if err != nil {
-						require.ErrorIs(t, err, generator.ErrExhausted)
-					}
+			for r.keeper.Status().Renewals < 20 {
+				_, err := r.gen.NextID()
+				if err != nil {
+					require.ErrorIs(t, err, generator.ErrExhausted)
 				}
 			}
-			use()
-			for i := 4; i < len(at); i++ { // before that, the range is short
-				require.GreaterOrEqual(t, at[i].Sub(at[i-1]), pause)
+			mu.Lock()
+			calls := slices.Clone(at)
+			mu.Unlock()
+			for i := 4; i < len(calls); i++ { // before that, the range is short
+				require.GreaterOrEqual(t, calls[i].Sub(calls[i-1]), pause)
 			}
 			require.Less(t, time.Since(begun), 22*pause)
 			require.Equal(t, lease.DefaultTTL, r.keeper.Status().Grant.TTL)
@@ -175,6 +180,7 @@ func TestRenewalWhenTheClockHasCaughtUp(t *testing.T) {
 		r.center.Advance(-12 * time.Second)
 		renewed := r.calls("renew")
 		time.Sleep(20 * time.Second)
+		require.NoError(t, r.keeper.Stop(t.Context()))
 		require.Greater(t, len(*renewed), 1)
 		require.Less(t, (*renewed)[1].Sub((*renewed)[0]), 4*time.Second)
 	})

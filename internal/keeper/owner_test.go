@@ -184,6 +184,7 @@ func TestBorrowThatIsGivenUpLeavesNothingLent(t *testing.T) {
 						c.answer = first
 						r.expire(r.keeper.Status().Grant.Worker)
 						time.Sleep(lease.DefaultTTL)
+						synctest.Wait()
 					}
 					require.NoError(t, cut)
 					if late != nil {
