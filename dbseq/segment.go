@@ -71,12 +71,14 @@ func segmentsOn(c *conn, err error) (*Segments, error) {
 // pool of c, at most two connections, with the renewals.
 func (c *Center) Past() numberstore.Store { return &Segments{conn: c.conn, shared: true} }
 
-// Close closes the pool, if the store opened it.
+// Close closes the pool, if the store opened it. The next call opens it again.
 func (s *Segments) Close() error {
 	if s.shared {
 		return nil
 	}
-	return s.close()
+	err := s.close()
+	s.opened.reopen() // by the next call
+	return err
 }
 
 // Warnings returns what is dangerous about the connection, for the log at the start: that

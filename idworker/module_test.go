@@ -90,15 +90,18 @@ func TestStartAfterStop(t *testing.T) {
 			inDB := !strings.Contains(s.name, "redis")
 			var w *idworker.IdWorker
 			var past *history.Issuer
-			more := fx.Options()
+			var small *idworker.Segments
+			more := fx.Populate(&small)
 			if inDB {
-				cfg.Reserved, more = 1, backdated(&past)
+				cfg.Segments = []segment.Config{{Name: "prefetched"}, {Name: "strict", Order: segment.OrderStrict}}
+				cfg.Reserved, more = 1, fx.Options(more, backdated(&past))
+				cfg.Series = []series.Config{{Name: "invoices", Period: series.Year}}
 			}
 			a := app(t, &w, fx.Supply(cfg), s.provide(t), more)
 			stream, err := w.For(2)
 			require.NoError(t, err)
 			last := int64(0)
-			for range 3 {
+			for round := range 3 {
 				a.RequireStart()
 				for _, next := range []func() (int64, error){w.NextID, stream.NextID} {
 					id, err := next()
@@ -107,8 +110,19 @@ func TestStartAfterStop(t *testing.T) {
 					require.Greater(t, id, last)
 					last = id
 				}
+				for _, c := range cfg.Segments {
+					numbers, err := small.Of(c.Name)
+					require.NoError(t, err)
+					_, err = numbers.NextID()
+					require.NoError(t, err)
+				}
 				if inDB {
-					_, err := past.Backfill(time.Now()).NextIDAt(t.Context(), time.Now().Add(-time.Hour))
+					invoices, err := small.Series("invoices")
+					require.NoError(t, err)
+					n, err := invoices.Next(t.Context(), "")
+					require.NoError(t, err)
+					require.EqualValues(t, round+1, n.Value)
+					_, err = past.Backfill(time.Now()).NextIDAt(t.Context(), time.Now().Add(-time.Hour))
 					require.NoError(t, err)
 				}
 				a.RequireStop()

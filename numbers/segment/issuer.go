@@ -95,12 +95,13 @@ func (i *Issuer) reserve(ctx context.Context, n, above int64) (numberstore.Range
 // Start starts a goroutine that prefetches until Close. It waits for the first numbers
 // until ctx ends and retries if the store fails; after an error the Issuer is closed. In
 // strict order it looks at the store once, unless that is a Dispenser, and only a
-// lease.ErrSetup is an error: the first number shows whether the name exists. A second Start is
-// an error and changes nothing.
+// lease.ErrSetup is an error: the first number shows whether the name exists. A second Start
+// before Close is an error and changes nothing.
 //
 // Errors: ErrUnknown, ErrEnd and ErrClosed, without waiting. ErrUnavailable when ctx
 // ends, or at once with a lease.ErrSetup of the store, such as for a wrong password.
 func (i *Issuer) Start(ctx context.Context) error {
+	i.of.Reopen()
 	begun, err := i.of.Start(ctx)
 	switch {
 	case err != nil:
@@ -132,7 +133,7 @@ func (i *Issuer) look(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close ends the Issuer and its goroutine. Prefetched numbers are not returned; they
+// Close ends the Issuer and its goroutine, until another Start. Prefetched numbers are not returned; they
 // are never issued. Close does not close the store. It always returns nil.
 func (i *Issuer) Close() error {
 	i.of.Close()

@@ -75,11 +75,12 @@ func (s *Series) Start(ctx context.Context) error {
 	if _, err := s.store.Given(ctx, s.key("")); err != nil && !errors.Is(err, segment.ErrUnknown) {
 		return s.wrap(err)
 	}
+	s.closed.Store(false)
 	s.started.Store(true)
 	return nil
 }
 
-// Close ends the series: calls return segment.ErrClosed. It does no I/O, and returns nil.
+// Close ends the series, until another Start: calls return segment.ErrClosed. It does no I/O, and returns nil.
 func (s *Series) Close() error {
 	s.closed.Store(true)
 	return nil
