@@ -60,7 +60,7 @@ func (p *Plugin) await(parent context.Context, gen snowflake.Source, dst []int64
 	}
 	ctx := &waiting{Context: parent, plugin: p}
 	defer ctx.stop()
-	err := gen.NextIDs(ctx, dst)
+	err := gen.NextIDs(ctx, dst) //nolint:contextcheck // ctx is a child of parent
 	ended := parent.Err()
 	if err != nil && ended == nil && ctx.Err() != nil {
 		ended = p.waited
@@ -74,7 +74,7 @@ func (p *Plugin) await(parent context.Context, gen snowflake.Source, dst []int64
 // waiting is a context that ends after Config.Wait. It has a timer from the first call of a
 // method on, which a source that has ids at hand does not make.
 type waiting struct {
-	context.Context
+	context.Context //nolint:containedctx // of which it is one
 	plugin *Plugin
 	timed  sync.Once
 	cancel context.CancelFunc

@@ -68,7 +68,7 @@ func TestBusyPool(t *testing.T) {
 				require.NoError(t, closes())
 			}
 		}
-		g = renew(t, c, g) // as a worker that starts again
+		renew(t, c, g) // as a worker that starts again
 		require.NoError(t, c.Close())
 	}
 
