@@ -24,16 +24,16 @@ func TestFullRate(t *testing.T) {
 		happens func(*memcenter.Center) // a minute after the start
 		seconds int
 	}{
-		"first start":                 {layout: few, seconds: 75},
+		"first start":                 {layout: few, seconds: 35},
 		"4 sequence bits":             {layout: snowflake.Layout{SequenceBits: 4, TimeBits: 41}, seconds: 10},
-		"ticks of 10 ms":              {layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond, SequenceBits: 4}, seconds: 75},
-		"a long max_ttl":              {layout: few, cfg: snowlease.Config{MaxTTL: 10 * time.Minute}, seconds: 120},
-		"the long max_ttl of another": {layout: few, happens: func(c *memcenter.Center) { c.Reincarnate("1") }, other: snowlease.Config{MaxTTL: 10 * time.Minute}, seconds: 120},
-		"a long ttl":                  {layout: few, cfg: snowlease.Config{TTL: 10 * time.Minute}, seconds: 75},
-		"a lead as long as a TTL":     {layout: few, cfg: snowlease.Config{MaxAhead: 30 * time.Second}, seconds: 75},
-		"a wipe":                      {layout: few, happens: func(c *memcenter.Center) { c.Wipe() }, seconds: 75},
-		"a failover":                  {layout: few, happens: func(c *memcenter.Center) { c.Reincarnate("1") }, seconds: 75},
-		"the clock is set back":       {layout: few, happens: func(c *memcenter.Center) { c.Advance(-15 * time.Second) }, seconds: 75},
+		"ticks of 10 ms":              {layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond, SequenceBits: 4}, seconds: 35},
+		"a long max_ttl":              {layout: few, cfg: snowlease.Config{MaxTTL: 10 * time.Minute}, seconds: 45},
+		"the long max_ttl of another": {layout: few, happens: func(c *memcenter.Center) { c.Reincarnate("1") }, other: snowlease.Config{MaxTTL: 10 * time.Minute}, seconds: 45},
+		"a long ttl":                  {layout: few, cfg: snowlease.Config{TTL: 10 * time.Minute}, seconds: 35},
+		"a lead as long as a TTL":     {layout: few, cfg: snowlease.Config{MaxAhead: 30 * time.Second}, seconds: 35},
+		"a wipe":                      {layout: few, happens: func(c *memcenter.Center) { c.Wipe() }, seconds: 35},
+		"a failover":                  {layout: few, happens: func(c *memcenter.Center) { c.Reincarnate("1") }, seconds: 35},
+		"the clock is set back":       {layout: few, happens: func(c *memcenter.Center) { c.Advance(-15 * time.Second) }, seconds: 35},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
