@@ -196,7 +196,7 @@ var errReset = errors.New("lease: the keeper was reset meanwhile")
 
 const (
 	releaseTimeout = 5 * time.Second // many processes may stop at once
-	answerTime     = time.Second     // for the answer to a borrow that is given up
-	forsakeTime    = 2 * time.Second // to ask for what that was lent, and give it back
+	answerTime     = 2 * time.Second // for the answer to a borrow that is given up
+	forsakeTime    = 3 * time.Second // to ask for what that was lent, and give it back
 	maxPause       = 5 * time.Second
 )

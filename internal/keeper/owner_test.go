@@ -304,7 +304,7 @@ func TestStartOutlastsItsTimeByARelease(t *testing.T) {
 		r.freeze(false, "release")
 		began := time.Now()
 		require.ErrorIs(t, r.keeper.Start(ctx), context.DeadlineExceeded)
-		require.Equal(t, 9*time.Second, time.Since(began))
+		require.Equal(t, 8*time.Second, time.Since(began))
 	})
 }
 

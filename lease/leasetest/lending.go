@@ -136,7 +136,7 @@ func arrivesLate(t *testing.T, b *bench) {
 
 // givenUp starts keepers whose contexts end at any step of their borrows.
 func givenUp(t *testing.T, b *bench) {
-	const pool, many, each = 32, 8, 25
+	const pool, many, each = 32, 4, 50
 	s := b.open(t, pool)
 	errs := make([]error, many)
 	together(many, func(i int) {
