@@ -12,7 +12,8 @@ import (
 
 	_ "github.com/go-sql-driver/mysql" // driver "mysql"
 	_ "github.com/jackc/pgx/v5/stdlib" // driver "pgx"
-	_ "modernc.org/sqlite"             // driver "sqlite"
+	goredis "github.com/redis/go-redis/v9"
+	_ "modernc.org/sqlite" // driver "sqlite"
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/dbseq"
@@ -129,11 +130,23 @@ func (p place) ping(ctx context.Context) error {
 	return errors.Join(pool.PingContext(ctx), pool.Close())
 }
 
-// Again implements target.Target. In SQL it is one connection alone: two would always reach
-// the same one of two servers that a proxy leads to in turn.
+// Again implements target.Target. It is one connection alone: two would always reach the same
+// one of two servers that a proxy leads to in turn.
 func (p place) Again(ctx context.Context, with target.Options) (*target.Opened, error) {
-	if p.Driver == "" {
+	if p.Driver == "" && p.Redis.Cluster {
 		return p.Open(ctx, with)
+	}
+	if p.Driver == "" {
+		client, err := redis.Open(ctx, p.Redis)
+		if err != nil {
+			return nil, err
+		}
+		with.WaitReplicas = 0
+		c, err := redisseq.New(struct{ goredis.UniversalClient }{client}, onRedis(with)...) // which it does not copy
+		if err != nil {
+			return nil, errors.Join(err, client.Close())
+		}
+		return &target.Opened{Center: c, Operator: c.Extras().Operator, Closes: []func() error{client.Close}}, nil
 	}
 	c, err := dbseq.Open(p.Driver, string(p.DSN), onSQL(with)...)
 	if err != nil {
