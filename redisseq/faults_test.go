@@ -274,8 +274,10 @@ func losesAMaster(t *testing.T, cluster *testserver.Cluster, plain, waits *redis
 		next, err := dispenser.Reserve(t.Context(), one)
 		return err == nil && next.First > number.Last
 	}, time.Minute, 20*time.Millisecond)
-	_, err = waits.Renew(t.Context(), b)
-	require.ErrorIs(t, err, redisseq.ErrNotReplicated, "the promoted one has no replica")
+	require.Eventually(t, func() bool { // once its client has found the promoted one, which has no replica
+		_, err := waits.Renew(t.Context(), b)
+		return errors.Is(err, redisseq.ErrNotReplicated)
+	}, time.Minute, 20*time.Millisecond)
 	master.Start()
 	renewSoon(t, waits, b)
 }
