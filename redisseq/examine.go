@@ -114,7 +114,7 @@ var tryRights = redis.NewScript(redisconn.Lua(files, "rights.lua"))
 
 func (x *examination) rights(ctx context.Context, keys []string) {
 	base := strings.TrimSuffix(keys[0], "lease")
-	reply, err := tryRights.Run(ctx, x.node, keys, x.conn.Database).Text()
+	reply, err := tryRights.Run(ctx, x.node, keys).Text()
 	if err == nil && reply != "OK" {
 		err = errors.New(reply)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,7 +33,7 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 			return refuse("it is a nil *redis.Client")
 		}
 		o := *client.Options()
-		c.Database, c.addrs = strconv.Itoa(o.DB), []string{o.Addr}
+		c.addrs = []string{o.Addr}
 		c.name = strings.ReplaceAll(fmt.Sprintf("redis %s db %d", dsn.Host(o.Addr), o.DB), "  ", " ")
 		if o.Addr == "FailoverClient" { // set by NewFailoverClient
 			c.name = fmt.Sprintf("redis by sentinel db %d", o.DB)

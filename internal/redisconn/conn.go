@@ -21,7 +21,6 @@ type Conn struct {
 	Quarantine  lease.Quarantine
 	Replicas    int // that must acknowledge what a script wrote; see Call.Waits
 	WaitTimeout time.Duration
-	Database    string // of the client; empty for a cluster, and if it cannot be read
 
 	open    func() redis.UniversalClient // a client of our own
 	cluster bool

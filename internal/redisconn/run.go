@@ -29,13 +29,12 @@ type Call struct {
 func (c *Conn) Run(ctx context.Context, call Call) (Reply, error) {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	args := append(slices.Clip(call.Args), c.Database)
 	out, err := within(ctx, func() (out answered, err error) {
 		if call.Waits && c.Replicas > 0 {
-			out, err = c.runAndWait(ctx, call.Script, call.Keys, args)
+			out, err = c.runAndWait(ctx, call.Script, call.Keys, call.Args)
 		} else {
 			// EVALSHA, and EVAL if the server does not know the script.
-			out.reply, err = call.Script.Run(ctx, c.server(), call.Keys, args...).Result()
+			out.reply, err = call.Script.Run(ctx, c.server(), call.Keys, call.Args...).Result()
 		}
 		c.refresh(ctx, err)
 		return out, err

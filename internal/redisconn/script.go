@@ -8,11 +8,11 @@ import (
 //go:embed *.lua
 var own embed.FS
 
-// Lua returns the text of a script: database.lua, which expects the database as the last argument,
-// server.lua, which defines server and tooOld, and the named files of this package or of files.
+// Lua returns the text of a script: server.lua, which defines server and tooOld, and the named files
+// of this package or of files.
 func Lua(files embed.FS, names ...string) string {
 	var texts []string
-	for _, name := range append([]string{"database.lua", "server.lua"}, names...) {
+	for _, name := range append([]string{"server.lua"}, names...) {
 		text, err := own.ReadFile(name)
 		if err != nil {
 			text, err = files.ReadFile(name)

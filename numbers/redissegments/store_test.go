@@ -150,7 +150,7 @@ func repeating(script string, between func()) redistest.Hook {
 }
 
 func repeats(script string, cmd redis.Cmder) bool {
-	args := cmd.Args()[:len(cmd.Args())-1] // without the database
+	args := cmd.Args()
 	switch script {
 	case "create": // evalsha sha 1 key mode verb given by
 		return len(args) == 8 && args[5] == "create"
