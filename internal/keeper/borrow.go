@@ -87,7 +87,7 @@ func (k *Keeper) ask(ctx context.Context) (lease.Grant, error) {
 func outlasting(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(patience)
 	if by, ok := ctx.Deadline(); ok {
-		end = earlier(end, by)
+		end = earlier(end, by.Add(-time.Millisecond)) // before ctx ends, so that the order is always the same
 	}
 	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(answerTime, cancel) })

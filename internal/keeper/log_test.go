@@ -113,6 +113,20 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 			require.Contains(t, r.story(began), "680.5 ERROR ids stopped: the lease has expired")
 		})
 	})
+	t.Run("and does not heed contexts, after another start", func(t *testing.T) {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			require.NoError(t, r.keeper.Stop(t.Context()))
+			r.start()
+			began := time.Now()
+			r.center.Intercept(func(context.Context, string, bool) error {
+				time.Sleep(time.Minute)
+				return errRefused
+			})
+			time.Sleep(31 * time.Second)
+			require.Contains(t, r.story(began), "30.0 ERROR ids stopped: the lease has expired")
+		})
+	})
 	t.Run("and hangs", func(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig) {
 			tellsAll(r)
