@@ -85,7 +85,7 @@ func (l *ledger) stopped(g lease.Grant, lastUsed int64) {
 func (l *ledger) seen(slots []Slot) (wrong string) {
 	for w := range min(len(slots), len(l.slots)) {
 		was, is := l.slots[w], slots[w]
-		if is.Mark >= was.Mark {
+		if max(is.Mark, 0) >= was.Mark { // none on record is 0: never lent
 			continue
 		}
 		if !slices.ContainsFunc(l.giving, func(g giving) bool {
