@@ -108,7 +108,7 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"ids stop without a word", outageGo, `errors.Is(err, generator.ErrLeaseExpired) &&`, `errors.Is(err, generator.ErrStopped) &&`, "TestTheLogTellsAnOutage/the center is away"},
 	{"says that ids stop while they go on", outageGo, `case err == nil:` + and + `case errors.Is(err, generator.ErrLeaseExpired) &&`, `case errors.Is(err, generator.ErrStopped):` + and + `case`, "TestTheLogTellsWhenIdsStopped/after the timer"},
 	{"ids resume without a word", outageGo, `if !since.IsZero() {`, `if false {`, "TestTheLogTellsAnOutage/the center is away"},
-	{"tells one outage only", outageGo, "} else {\n\t\to.timer.Reset(k.left(lent))", "} else if false {", "TestTheLogTellsAnOutage/the center is away"},
+	{"tells one outage only", outageGo, "} else {\n\t\to.timer.Reset(k.left(lent))", "} else if false {", "TestTheLogTellsAnOutage/and does not heed contexts, after another start"},
 	{"a start that fails says so only at its end", "internal/keeper/start.go", "k.failed(ctx, \"worker id not borrowed; retrying\", err)\n\t\t// The end", "// The end", "TestFailingStart"},
 	{"a quarantine reads as a failure", "internal/keeper/log.go", `if q == nil || q.Wait() >`, `if q == nil || q != nil || q.Wait() >`, "TestTheLogTellsAQuarantine"},
 	{"a quarantine without an end reads as a wait", "internal/keeper/log.go", `if q == nil || q.Wait() > 2*(`, `if q == nil || q.Wait() > 1e6*(`, "TestTheLogTellsAQuarantine"},

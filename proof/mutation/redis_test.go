@@ -29,7 +29,6 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"a retried acquire without its mark", "redisseq/acquire.lua", `and ceiling > rec.floor and`, `and`, "TestRepeatedWithoutItsMark"},
 	{"a retried acquire revives what has expired", "redisseq/acquire.lua", `and expires >= now + skew then`, `then`, mini + "a grant is repeated until the skew before its end"},
 	{"a retried acquire without the margin of the skew", "redisseq/acquire.lua", `and expires >= now + skew then`, `and expires >= now then`, mini + "a grant is repeated until the skew before its end"},
-	{"the database that the application chose", "internal/redisconn/run.go", `append(slices.Clip(call.Args), c.Database)`, `append(slices.Clip(call.Args), "")`, "TestApplicationSelectsADatabase/miniredis"},
 	{"handed out though too few replicas have it", "internal/redisconn/run.go", `out.replicas < int64(c.Replicas)`, `false`, "TestWaitReplicasLendsNothingWithoutThem"},
 	// What is damaged.
 	{"numbers are read as Lua reads them", "internal/redisconn/values.lua", `string.find(value, '^%d+$') and tonumber(value)`, `tonumber(value)`, mini + "a damaged record is named and lends nothing twice"},
@@ -38,7 +37,7 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"a clock far off is not refused", "redisseq/guard.lua", `if caller ~= 0 and`, `if false and`, mini + "a client whose clock is far off is refused before anything is written"},
 	{"a quarantine of who asks", "redisseq/center.go", `pin.Hold().Milliseconds(), rules.Held(g, pin).Skew.Milliseconds()`, `g.Pin().Hold().Milliseconds(), rules.Held(g, pin).Skew.Milliseconds()`, mini + "a quarantine covers members with a greater MaxTTL and skew"},
 	{"a holder is not told that its grant is not covered", "redisseq/center.go", `rules.Joined(pin, g.Pinned, 0, g.Request)`, `rules.Joined(pin, lease.Pin{}, 0, g.Request)`, mini + "a holder learns that the namespace was opened anew by who allows for less"},
-	{"the pin is not raised", "redisseq/center.go", `next, err = rules.Joined(pin, g.Pinned, 0, g.Request)`, `_, err = rules.Joined(pin, g.Pinned, 0, g.Request); next = pin`, mini + "a member with greater times stops nobody and is lent them when a loss allows for them"},
+	{"the pin is not raised", "redisseq/center.go", `next, err = rules.Joined(pin, g.Pinned, 0, g.Request)`, `_, err = rules.Joined(pin, g.Pinned, 0, g.Request); next = pin`, mini + "what the namespace allows for falls when nobody needs it"},
 	{"a raise is never used", "redisseq/center.go", `next = rules.Advanced(pin, g.Now)`, `_ = rules.Advanced`, mini + "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"marks and owners do not show a raise", "redisseq/repin.lua", `carry(hold)`, ``, mini + "a raise outlives the records of its member and of the namespace"},
 	{"what marks and owners show counts for nothing", "redisseq/guard.lua", `if not m[1] and hold > wait then`, `if false then`, mini + "a raise outlives the records of its member and of the namespace"},
