@@ -75,9 +75,9 @@ func (p *Plugin) await(parent context.Context, gen snowflake.Source, dst []int64
 // method on, which a source that has ids at hand does not make.
 type waiting struct {
 	context.Context //nolint:containedctx // of which it is one
-	plugin *Plugin
-	timed  sync.Once
-	cancel context.CancelFunc
+	plugin          *Plugin
+	timed           sync.Once
+	cancel          context.CancelFunc
 }
 
 func (w *waiting) begin() context.Context {
