@@ -28,10 +28,9 @@ func mapWays() []way {
 		{"maps, zero in every form", func(c cell) {
 			var boxed any = json.Number("0")
 			var rows []map[string]any
-			for _, zero := range []any{
-				"0", "00", " -0.0e1", "", 0.4, boxed, &boxed, []byte("0"), uint8(0), false, new(int64), (*string)(nil),
-				sql.NullInt64{Valid: true}, &sql.NullString{String: "0", Valid: true}, sql.Null[any]{V: []byte("0"), Valid: true}, publicid.ID[PublicOrder](0),
-			} {
+			zeros := []any{"0", "00", " -0.0e1", "", 0.4, boxed, &boxed, []byte("0"), uint8(0), false, new(int64), (*string)(nil)}
+			zeros = append(zeros, sql.NullInt64{Valid: true}, &sql.NullString{String: "0", Valid: true}, sql.Null[any]{V: []byte("0"), Valid: true}, publicid.ID[PublicOrder](0))
+			for _, zero := range zeros {
 				rows = append(rows, map[string]any{"id": zero})
 			}
 			require.NoError(c, c.db.Model(&Plain{}).Create(rows).Error)

@@ -23,7 +23,6 @@ import (
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -485,8 +484,6 @@ func TestWithoutGORM(t *testing.T) {
 			a.RequireStop()
 			_, err = center.(*dbseq.Center).Extras().Lister.Slots(context.Background(), "orders")
 			require.ErrorContains(t, err, "closed", "the application has closed its center")
-			_, err = numbers.Reserve(context.Background(), numberstore.Request{Name: "orders/" + name, N: 1, Start: 1, Max: 9})
-			require.ErrorContains(t, err, "closed")
 		})
 	}
 }
