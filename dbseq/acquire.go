@@ -120,7 +120,7 @@ func (c *Center) lendAgain(ctx context.Context, k *call, v view) (g lease.Grant,
 // so errors do not count.
 func (c *Center) proposed(ctx context.Context, k *call, g lease.Grant) lease.Grant {
 	if pin := rules.Proposed(k.pin, g); pin != k.pin {
-		_ = c.repin(ctx, k, k.pin, pin, g.Now)
+		_ = c.repin(ctx, k, k.pin, pin, g.Now, true)
 		g.Pinned = k.pin
 	}
 	return g

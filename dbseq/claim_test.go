@@ -275,6 +275,25 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 	}
 }
 
+// TestJoinAfterAFailover: who joins with greater times after a failover that nobody has noticed is
+// answered, also while a raise is about to end.
+func TestJoinAfterAFailover(t *testing.T) {
+	t.Parallel()
+	s, c, _ := countedByAClock(t, engines[0], engines[0].dsn(t))
+	former := request("orders", 3)
+	require.NoError(t, s.center(t).Extras().Init(t.Context(), former))
+	greater, greatest := former, request("orders", 3)
+	greater.Owner, greater.MaxTTL, greatest.MaxTTL = lease.NewOwner(), 2*former.MaxTTL, 4*former.MaxTTL
+	g := acquire(t, c, greater)
+	_, err := c.Renew(t.Context(), g)
+	require.NoError(t, err)
+	rec, err := s.center(t).Extras().Operator.Record(t.Context(), "orders")
+	require.NoError(t, err)
+	require.Positive(t, rec.Pin.Change.At)
+	s.Reincarnate(t)
+	requireQuarantine(t, c, greatest)
+}
+
 // TestRaiseIsDecidedByWhatWasSeen: the end of a raise counts from a look after which the raise stayed on
 // record and the slots went on to show it.
 func TestRaiseIsDecidedByWhatWasSeen(t *testing.T) {

@@ -204,22 +204,23 @@ func (c *Center) join(ctx context.Context, k *call, v view) (changed bool, err e
 		return false, err
 	}
 	k.pinned(pin)
-	if pin == stored && v.there {
+	joins := pin != stored
+	if !joins && v.there {
 		pin, err = c.advance(ctx, k, v)
 	}
 	if err == nil && v.there && pin != stored {
-		return true, c.repin(ctx, k, stored, pin, v.now)
+		return true, c.repin(ctx, k, stored, pin, v.now, joins)
 	}
 	return before != k.pin, err
 }
 
 // advance returns the pin on record as it is by the clock of a look.
 func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error) {
-	if k.pin.Change.Falls && rules.Quarantined(v.reason, v.quarantine, v.now, k.by) != nil {
-		return rules.Waiting(k.pin, v.now), nil
-	}
 	if k.loss(v) != "" || k.compares && v.incarnation == "" {
 		return k.pin, nil // what it allowed for counts
+	}
+	if k.pin.Change.Falls && rules.Quarantined(v.reason, v.quarantine, v.now, k.by) != nil {
+		return rules.Waiting(k.pin, v.now), nil
 	}
 	next := rules.Advanced(k.pin, v.now)
 	if k.pin.Change.At <= 0 {
@@ -240,12 +241,14 @@ func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error
 const pinTime = 1000
 
 // repin replaces the pin on record, if it is stored, and notes that. now is the server's clock before.
-func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin, now int64) error {
+// Who joins decides nothing by what was seen on a server, and may do so on any: a loss is noticed
+// by who has joined.
+func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin, now int64, joins bool) error {
 	a := args{"pin": stored.String(), "newpin": pin.String(), "until": int64(math.MaxInt64), "anywhere": int64(1)}
-	if pin.Change.At > 0 { // the end of a change is decided
+	if !joins && pin.Change.At > 0 { // the end of a change is decided
 		a["until"] = now + pinTime
 	}
-	if max(stored.Change.At, pin.Change.At) > 0 {
+	if !joins && max(stored.Change.At, pin.Change.At) > 0 {
 		a["anywhere"] = int64(0)
 	}
 	n, err := c.exec(ctx, "repin", k.args.with(a))
