@@ -16,6 +16,7 @@ type promise struct {
 	prove func(t *testing.T, b *bench)
 	// alone is set if the promise needs its own store, for faults of the whole store.
 	alone bool
+	timed bool // it has bounds of real time, so nothing runs beside it
 	// by reports whether the store makes this promise. If nil, every store does.
 	by func(b *bench) bool
 }
@@ -52,7 +53,9 @@ func Run(t *testing.T, newStore func(testing.TB) Store) {
 					continue
 				}
 				t.Run(p.says, func(t *testing.T) {
-					t.Parallel()
+					if !p.timed {
+						t.Parallel()
+					}
 					b := shared
 					if p.alone {
 						b = newBench(t, newStore)
