@@ -78,6 +78,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"a clock far off is not refused", "dbseq/look.go", `if !k.veto {`, `if k != nil {`, onTheClock + "a client whose clock is far off is refused before anything is written"},
 	{"a quarantine of who asks", "dbseq/look.go", `rules.QuarantineEnd(0, k.pin)`, `rules.QuarantineEnd(0, k.req.Pin())`, onTheClock + "a quarantine covers members with a greater MaxTTL and skew"},
 	{"a holder is not told that its grant is not covered", "dbseq/look.go", `rules.Joined(stored, k.known, v.hold, k.req)`, `rules.Joined(stored, lease.Pin{}, v.hold, k.req)`, onTheClock + "a holder learns that the namespace was opened anew by who allows for less"},
+	{"who joins waits until a failover is noticed", "dbseq/look.go", `if !joins && max(stored.Change.At`, `if max(stored.Change.At`, "TestJoinAfterAFailover"},
 	{"the pin is not raised", "dbseq/look.go", `if err == nil && v.there && pin != stored {`, `if false {`, onTheClock + "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"a raise is never used", "dbseq/look.go", `next := rules.Advanced(k.pin, v.now)`, `next := k.pin`, onTheClock + "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"a renewal does not go on with a change", "dbseq/renew.go", `looked := k.pin.Change == (lease.PinChange{})`, `looked := true`, onTheClock + "a member with greater times stops nobody and is lent them when a loss allows for them"},
