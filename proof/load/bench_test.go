@@ -18,9 +18,10 @@ import (
 )
 
 var (
-	window = flag.Duration("load.window", 30*time.Second, "how long each load of BenchmarkLoad lasts")
-	away   = flag.Duration("load.away", time.Minute, "how long the server stands still in BenchmarkLoad")
-	report = flag.String("load.report", "", "write the figures of BenchmarkLoad into this Markdown file, between its marks")
+	window  = flag.Duration("load.window", 30*time.Second, "how long each load of BenchmarkLoad lasts")
+	away    = flag.Duration("load.away", time.Minute, "how long the server stands still in BenchmarkLoad")
+	minutes = flag.String("load.minute", "", "write the figures of BenchmarkFirstMinute into this file")
+	report  = flag.String("load.report", "", "write the figures of BenchmarkLoad into this Markdown file, between its marks")
 )
 
 // A figure is the cost of a load.
