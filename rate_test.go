@@ -26,6 +26,7 @@ func TestFullRate(t *testing.T) {
 	}{
 		"first start":                 {layout: few, seconds: 35},
 		"4 sequence bits":             {layout: snowflake.Layout{SequenceBits: 4, TimeBits: 41}, seconds: 10},
+		"the Unix epoch":              {layout: snowflake.Layout{Epoch: snowflake.UnixEpoch, SequenceBits: 1, TimeBits: 41}, seconds: 35},
 		"ticks of 10 ms":              {layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond, SequenceBits: 4}, seconds: 35},
 		"a long max_ttl":              {layout: few, cfg: snowlease.Config{MaxTTL: 10 * time.Minute}, seconds: 45},
 		"the long max_ttl of another": {layout: few, happens: func(c *memcenter.Center) { c.Reincarnate("1") }, other: snowlease.Config{MaxTTL: 10 * time.Minute}, seconds: 45},

@@ -63,7 +63,7 @@ func (g *Generator) setPace(t *term, at int64) {
 	mono, next := g.mono(), g.last.Load()+1
 	end := t.hi>>g.seqBits*g.unit - t.anchor
 	lead := min(at-t.anchor, next>>g.seqBits*g.unit-t.anchor, end-g.ahead*g.unit)
-	wait := (t.Grows-g.layout.Epoch)*int64(time.Millisecond) - t.anchor - mono
+	wait := (t.Grows-t.Now)*int64(time.Millisecond) + int64(t.At) - mono
 	t.half = never
 	if wait <= 0 {
 		next = max(next, t.lo, g.tick(t, mono)<<g.seqBits)

@@ -29,7 +29,7 @@ var onGenerator = list{title: "generator", pkg: "internal/generator", mutants: [
 	{"the lead stands still while the center's clock is behind", leadGo, `return p.start + int64(float64(mono-p.from)*p.pace)`, `return p.start`, "TestCenterSetBack"},
 	{"the lead goes on too fast while a renewal gives no more", leadGo, `case wait > 0:`, `case false:`, "TestCenterSetBack"},
 	{"the reserve is shared out too", leadGo, `float64(rest-min(rest/2, int64(reserve)))`, `float64(rest)`, "TestCenterSetBack"},
-	{"a range that grows is shared out until the clock has caught up", leadGo, `wait := (t.Grows-g.layout.Epoch)*int64(time.Millisecond) - t.anchor - mono`, `wait := end - mono`, "TestRangeAboveTheClock"},
+	{"a range that grows is shared out until the clock has caught up", leadGo, `wait := (t.Grows-t.Now)*int64(time.Millisecond) + int64(t.At) - mono`, `wait := end - mono`, "TestRangeAboveTheClock"},
 	{"no reserve for the time of a renewal", leadGo, `case rest < int64(reserve):`, `case false:`, "TestRangeAboveTheClock"},
 	{"the two clocks never meet", leadGo, `127.0 / 128`, `0.999999`, "TestRangeAboveTheClock"},
 	{"what was left unused stays ahead", leadGo, `, next>>g.seqBits*g.unit-t.anchor, end`, `, end`, "TestRangeAboveTheClock"},
