@@ -82,12 +82,15 @@ func (k *Keeper) ask(ctx context.Context) (lease.Grant, error) {
 	return g, err
 }
 
-// outlasting returns a context that ends after patience or with the deadline of ctx. If ctx is
-// canceled, it goes on for answerTime: the answer shows what to give back.
+// margin is how long before a deadline a call ends, so that the order of the two is always the same.
+const margin = time.Millisecond
+
+// outlasting returns a context that ends after patience or a margin before the deadline of ctx. If
+// ctx is canceled, it goes on for answerTime: the answer shows what to give back.
 func outlasting(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(patience)
 	if by, ok := ctx.Deadline(); ok {
-		end = earlier(end, by.Add(-time.Millisecond)) // before ctx ends, so that the order is always the same
+		end = earlier(end, by.Add(-margin))
 	}
 	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(answerTime, cancel) })

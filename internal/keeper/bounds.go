@@ -6,8 +6,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// asking returns the grant to renew, for a ceiling TTL above the last id, which may be further
-// ahead of the clock than the floor is. What the namespace allows for bounds it.
+// asking returns the grant as Renew gets it. While ids run ahead of the clock and the floor, it has a
+// longer TTL, so that the new ceiling lies TTL above the last id if the namespace allows for that.
 func (k *Keeper) asking() lease.Grant {
 	g := k.grant
 	ahead := k.cfg.Generator.Lead() - time.Duration(max(0, g.Floor-k.Now().UnixMilli()))*time.Millisecond
@@ -16,8 +16,8 @@ func (k *Keeper) asking() lease.Grant {
 	return g
 }
 
-// grows returns when asking begins to give a later ceiling than that of g. A center of one host
-// pins nothing; its ranges end TTL above the clock.
+// grows returns the time, by the center's clock, from which a renewal can give a later ceiling than
+// that of g. A center of one host pins nothing; its ranges end TTL above the clock.
 func grows(g lease.Grant) int64 {
 	return g.Ceiling - max(g.TTL, g.Pinned.Used()).Milliseconds()
 }

@@ -101,8 +101,8 @@ type Status struct {
 }
 
 // A Keeper borrows a worker id for a generator, renews it and gives it back. It runs one
-// goroutine between Start and Stop, after which it may start again. All methods are safe for concurrent use. The zero Keeper is
-// not usable: call New.
+// goroutine between Start and Stop, after which it may start again. All methods are safe for
+// concurrent use. The zero Keeper is not usable: call New.
 //
 // The loss of a lease does not stop ids at once: the generator may use up its range
 // while the Keeper borrows another worker id.

@@ -386,6 +386,23 @@ func TestCenterHangsAtStart(t *testing.T) {
 	})
 }
 
+// A start that ends while a call hangs tells what the calls before it met.
+func TestStartTellsWhatItMetBeforeItsTimeWasUp(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		calls := 0
+		r.center.Intercept(func(ctx context.Context, _ string, _ bool) error {
+			if calls++; calls == 1 {
+				return errRefused
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		r.member(func(c *keeper.Config) { c.Wait = 3 * time.Second })
+		require.ErrorIs(t, r.keeper.Start(t.Context()), errRefused)
+		require.Greater(t, calls, 1)
+	})
+}
+
 // A start goes on after a call that hangs, as on a dead connection, and does not give up one
 // that takes up to half of its time. However long the start may take, a call ends after 10 s.
 func TestFirstCallOfAStartTakesHalfOfItsTime(t *testing.T) {

@@ -98,8 +98,8 @@ func (k *Keeper) untilRenewal() time.Duration {
 // onDemand is the shortest time between two renewals that callers of the generator cause.
 const onDemand = 250 * time.Millisecond
 
-// rest reports whether d passed before ctx ended. If wanted is closed meanwhile, d ends when the
-// last call began twice as long ago as it took, and onDemand ago.
+// rest reports whether d passed before ctx ended. Once wanted is closed, it waits only until onDemand
+// has passed since the last call began, or twice as long as that call took if that is more.
 func (k *Keeper) rest(ctx context.Context, d time.Duration, wanted <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -118,7 +118,7 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return nil
-		case reason == nil || within.Err() == nil:
+		case reason == nil || within.Err() == nil && time.Until(deadline) > margin:
 			reason = err
 		}
 		if ctx.Err() != nil {

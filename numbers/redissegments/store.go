@@ -68,8 +68,8 @@ func load(names ...string) *redis.Script {
 }
 
 // New returns a store with a client of its own, as redisseq.New does. It does not connect. The caller
-// closes the store, then client. Clients and options are those of redisseq.New. With WithWaitReplicas, numbers are given
-// only when that many replicas have the reservation.
+// closes the store, then client. Clients and options are those of redisseq.New. With
+// WithWaitReplicas, numbers are given only when that many replicas have the reservation.
 func New(client redis.UniversalClient, opts ...redisseq.Option) (*Store, error) {
 	c, err := redisconn.New(client, opts...)
 	if err != nil {
@@ -118,9 +118,9 @@ func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (numberstore
 }
 
 // Create creates a name, such as shop/orders with the namespace in front, whose first number is
-// start, at least 1, for administrators. After a loss of data, stop running processes first, and choose start above all numbers in use or
-// reserved ahead. Errors are segment.ErrExists, segment.ErrRequest, and those of package
-// redisseq.
+// start, at least 1, for administrators. After a loss of data, stop running processes first, and
+// choose start above all numbers in use or reserved ahead. Errors are segment.ErrExists,
+// segment.ErrRequest, and those of package redisseq.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	return s.make(ctx, "create", name, start)
 }
