@@ -136,7 +136,7 @@ func stamp(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 //   - the plugin leaves the model alone;
 //   - the key cannot be filled (ErrKey), or its column has an unknown type;
 //   - cfg is invalid;
-//   - the layout is invalid, begins in the future or ends within a year;
+//   - the layout is invalid, or no worker takes it (snowflake.Layout.CheckTime);
 //   - there is no such table or column, or the database fails.
 func CheckTable(ctx context.Context, db *gorm.DB, model any, layout snowflake.Layout, cfg Config) (*TableReport, error) {
 	r, err := checkTable(db.Session(&gorm.Session{Context: ctx}), model, layout.WithDefaults(), cfg)

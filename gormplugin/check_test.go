@@ -253,6 +253,7 @@ func TestCheckTableErrors(t *testing.T) {
 		"wrong config":    {cfg: gormplugin.Config{Scope: "x"}, says: `scope "x"`},
 		"wrong layout":    {layout: snowflake.Layout{WorkerBits: 30}, says: "worker bits 30"},
 		"layout of later": {layout: snowflake.Layout{Epoch: time.Now().Add(time.Hour).UnixMilli()}, says: "after now"},
+		"in seconds":      {layout: snowflake.Layout{Epoch: 1577808000}, says: "give Unix milliseconds, as 1577808000000 for"},
 		"canceled":        {ctx: canceled, is: context.Canceled},
 	} {
 		r, err := gormplugin.CheckTable(cmp.Or(tt.ctx, t.Context()), db, cmp.Or[any](tt.model, &Plain{}), tt.layout, tt.cfg)

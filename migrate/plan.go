@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -56,7 +57,7 @@ const (
 // s: its newest id is not of now, a worker id is not one of s.Workers, all ids have the same
 // sequence, or ids have lost digits. The Plan then has Odd, Last and NotBefore only.
 func Make(s Source, sample []int64, now time.Time) (Plan, error) {
-	if err := s.Layout.Validate(); err != nil {
+	if err := cmp.Or(s.Layout.Validate(), s.Layout.CheckTime(s.Layout.TickTime(0))); err != nil {
 		return Plan{}, fmt.Errorf("migrate: layout of %s: %w", s.Name, err)
 	}
 	p := Plan{Source: s, Layout: s.Layout.WithDefaults()}

@@ -272,6 +272,10 @@ func TestSamplesThatAreWrong(t *testing.T) {
 	require.ErrorContains(t, err, "is not one of yitter")
 	_, err = migrate.Make(migrate.Source{Name: "x", Layout: snowflake.Layout{TimeBits: 60, WorkerBits: 20}}, []int64{1}, now)
 	require.ErrorContains(t, err, "layout of x")
+	seconds := named(t, "twitter")
+	seconds.Layout.Epoch = 1577808000
+	_, err = migrate.Make(seconds, []int64{encode(t, seconds, now, 1, 1)}, now)
+	require.ErrorContains(t, err, "give Unix milliseconds, as 1577808000000 for 2019-12-31T16:00:00Z")
 }
 
 // Ids that Follows allows are in order, and it allows the epoch that it proposes.

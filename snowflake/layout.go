@@ -179,10 +179,19 @@ func (l Layout) Validate() error {
 // MinLife is the minimum time for which a layout in use must last.
 const MinLife = 365 * 24 * time.Hour
 
-// CheckTime returns an error unless ids can be issued at now: the epoch has passed, and
-// the time field of a valid l lasts for at least MinLife from now.
+// CheckTime returns an error unless ids can be issued at now: the epoch is UnixEpoch or from
+// 2000 on, so that it is not in seconds, it has passed, and the time field of a valid l lasts
+// for at least MinLife from now.
 func (l Layout) CheckTime(now time.Time) error {
+	const year2000 = 946684800000
 	l = l.WithDefaults()
+	if l.Epoch != UnixEpoch && l.Epoch < year2000 {
+		advice := "give Unix milliseconds"
+		if ms := l.Epoch * 1000; ms >= year2000 {
+			advice += fmt.Sprintf(", as %d for %s", ms, stamp(time.UnixMilli(ms)))
+		}
+		return fmt.Errorf("snowflake: layout: epoch %d is %s, before 2000: %s", l.Epoch, stamp(time.UnixMilli(l.Epoch)), advice)
+	}
 	if ms := now.UnixMilli(); ms < l.Epoch {
 		return fmt.Errorf("snowflake: layout: epoch %d (%s) lies after now (%s): choose an earlier epoch",
 			l.Epoch, stamp(time.UnixMilli(l.Epoch)), stamp(now))

@@ -108,7 +108,7 @@ func FuzzSequence(f *testing.F) {
 
 func fuzzSequence(t *testing.T, data []byte) {
 	var g giver
-	s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 1}}) // before the bubble's time
+	s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 946684800000}}) // before the bubble's time
 	last, issued := int64(0), int64(0)
 	check := func(ids []int64, err error) {
 		for _, id := range ids {
@@ -170,7 +170,7 @@ func fuzzSequence(t *testing.T, data []byte) {
 func TestLateReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g giver
-		s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 1}}) // before the bubble's time
+		s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 946684800000}}) // before the bubble's time
 		var late atomic.Bool
 		late.Store(true)
 		s.source = func(ctx context.Context, n, above int64) (numberstore.Range, error) {
@@ -195,7 +195,7 @@ func TestLateReply(t *testing.T) {
 func TestAtHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g giver
-		s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 1}}) // before the bubble's time
+		s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 946684800000}}) // before the bubble's time
 		require.NoError(t, s.NextIDs(t.Context(), make([]int64, 64)))
 		_, err := s.NextID()
 		require.NoError(t, err)

@@ -3,7 +3,6 @@
 package settings
 
 import (
-	"cmp"
 	"fmt"
 	"math/bits"
 	"time"
@@ -41,27 +40,13 @@ func (c Check) Layout(l snowflake.Layout) snowflake.Layout {
 	l = l.WithDefaults()
 	err := l.Validate()
 	if err == nil {
-		err = cmp.Or(Epoch(l.Epoch), l.CheckTime(time.Now()))
+		err = l.CheckTime(time.Now())
 	}
 	if err != nil {
 		c.Take(err, func(string) string { return c.Name("Layout") })
 		return snowflake.Layout{}.WithDefaults()
 	}
 	return l
-}
-
-// Epoch returns an error if ms is not the Unix epoch and before 2000, so that it may be in seconds.
-func Epoch(ms int64) error {
-	const year2000 = 946684800000
-	if ms == snowflake.UnixEpoch || ms >= year2000 {
-		return nil
-	}
-	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
-	advice := "give Unix milliseconds"
-	if ms*1000 >= year2000 {
-		advice += fmt.Sprintf(", as %d for %s", ms*1000, at(ms*1000))
-	}
-	return fmt.Errorf("epoch %d is %s, before 2000: %s", ms, at(ms), advice)
 }
 
 // FewIDs says which bits a valid layout should give to its sequence, or "" if it has at least 32 ids

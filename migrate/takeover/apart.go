@@ -1,6 +1,7 @@
 package takeover
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -49,7 +50,7 @@ func Apart(old, next Side) error {
 func low(l snowflake.Layout) int { return l.Bits() - int(l.TimeBits) }
 
 func (s Side) check(name string) error {
-	err := errors.Join(s.Layout.Validate(), s.Request.Validate())
+	err := errors.Join(cmp.Or(s.Layout.Validate(), s.Layout.CheckTime(s.Layout.TickTime(0))), s.Request.Validate())
 	switch l := s.Layout; {
 	case err != nil:
 	case s.Request.Layout != l.String():

@@ -70,6 +70,9 @@ func TestApart(t *testing.T) {
 	wrong := side(nil, "a", narrow, 0, 1)
 	wrong.Layout = wide
 	require.ErrorContains(t, takeover.Apart(wrong, side(nil, "b", wide, 0, 1)), "the old side: its request is for the layout")
+	seconds := wide
+	seconds.Epoch = 1577808000
+	require.ErrorContains(t, takeover.Apart(side(nil, "a", narrow, 0, 1), side(nil, "b", seconds, 2, 3)), "give Unix milliseconds")
 	wrong = side(nil, "", narrow, 0, 1)
 	require.ErrorContains(t, takeover.Apart(side(nil, "a", narrow, 0, 1), wrong), "the new side: lease: namespace")
 	wrong = side(nil, "a", narrow, 0, 1)

@@ -43,6 +43,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,7 +144,7 @@ func New(store segment.Store, cfg Config) (*Issuer, error) {
 	if cfg.Ahead == 0 {
 		cfg.Ahead = defaultAhead
 	}
-	errs, missing := []error{cfg.Layout.Validate()}, fault.Nil(store)
+	errs, missing := []error{cmp.Or(cfg.Layout.Validate(), cfg.Layout.CheckTime(time.Now()))}, fault.Nil(store)
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if missing {
 		fault("the store is nil: give one, such as from dbseq.OpenSegments")

@@ -260,6 +260,8 @@ func TestConfigsThatAreWrong(t *testing.T) {
 	for _, want := range []string{"store is nil", `namespace ""`, "reserved 32 is not 1 to 31", "every 1.5ms", "ahead -1s", "84"} {
 		require.ErrorContains(t, err, want)
 	}
+	_, err = history.New(&numberstore.Memory{}, history.Config{Namespace: "orders", Reserved: 1, Layout: snowflake.Layout{Epoch: 1577808000}})
+	require.ErrorContains(t, err, "give Unix milliseconds")
 	for _, reserved := range []int64{-1, 0} {
 		_, err := history.New(&numberstore.Memory{}, history.Config{Namespace: "orders", Reserved: reserved})
 		require.ErrorContains(t, err, fmt.Sprintf("reserved %d is not 1 to 31", reserved))

@@ -41,7 +41,7 @@ func TestConfigCheck(t *testing.T) {
 		"namespace: a\nlease: {on_lost: panic}\n":                         `-:2: lease.on_lost "panic" is unknown: choose continue, shutdown`,
 		"namespace: a\nsegments:\n- {name: b}\n- {name: c, order: odd}\n": `-:4: segments[1].order "odd" is unknown`,
 		"namespace: a\nlayout: {worker_bits: 30}\n":                       "-:2: layout: snowflake: layout: worker bits 30 are not 1 to 20\n",
-		"namespace: a\nlayout: {epoch: 1577808000}\n":                     "-:2: layout: epoch 1577808000 is 1970-01-19T06:16:48Z, before 2000: give Unix milliseconds, as 1577808000000 for",
+		"namespace: a\nlayout: {epoch: 1577808000}\n":                     "-:2: layout: snowflake: layout: epoch 1577808000 is 1970-01-19T06:16:48Z, before 2000: give Unix milliseconds, as 1577808000000 for",
 		"namespace: a\nlayout: {worker_bits: 256}\n":                      "-:2: wrong type: int in place of uint8\n",
 		"namespace: a\nreserved: 99999999999999999999\n":                  "-:2: wrong type: float in place of int64\n",
 		"namespace: a\nreserved: 1\nreserved: 2\n":                        `-:3: mapping key "reserved" already defined at line 2`,

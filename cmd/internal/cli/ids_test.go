@@ -53,7 +53,7 @@ func TestDecodeOfASource(t *testing.T) {
 		s.ok("decode --bits=41/10/0/12 6617927202103128071 --epoch="+epoch, "2020-01-01T00:00:00.123Z        7         0           7")
 	}
 	s.ok("decode --bits=41/10/0/12 1 --epoch=1999-01-01T00:00:00Z", "1999-01-01T00:00:00.000Z")
-	s.exits(exitUsage, "decode 1 --epoch=1577808000", "--epoch: epoch 1577808000 is 1970-01-19T06:16:48Z, before 2000: give Unix milliseconds, as 1577808000000 for")
+	s.exits(exitUsage, "decode 1 --epoch=1577808000", "--epoch 1577808000 is 1970-01-19T06:16:48Z, before 2000: give Unix milliseconds, as 1577808000000 for")
 	s.exits(exitUsage, "decode 1 --epoch=-1", `--epoch "-1" is before 1970`)
 	s.exits(exitUsage, "decode --source=uuid 1", "--source is unknown: choose baidu, ")
 	s.exits(exitUsage, "decode --source=twitter --preset=wide 1", "--source names the layout: give no other flag for it")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/printable"
-	"github.com/snowlease/snowlease/internal/settings"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -88,7 +87,11 @@ func (f *layoutFlags) over(l snowflake.Layout) (_ snowflake.Layout, err error) {
 // parseTime reads Unix milliseconds or RFC 3339.
 func parseTime(s string) (time.Time, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return time.UnixMilli(ms), nil
+		t := time.UnixMilli(ms).UTC()
+		if ms > 0 && t.Year() < 2000 {
+			return t, fmt.Errorf("%d is %s, before 2000: give Unix milliseconds, as %d for %s, or a date", ms, t.Format(time.RFC3339), ms*1000, time.Unix(ms, 0).UTC().Format(time.RFC3339))
+		}
+		return t, nil
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
@@ -107,8 +110,6 @@ func parseEpoch(s string) (int64, error) {
 		return 0, fmt.Errorf("--epoch %q is before 1970", s)
 	case ms == 0:
 		return snowflake.UnixEpoch, nil
-	case t.UTC().Year() < 2000 && !strings.Contains(s, "-"): // no date
-		return 0, fmt.Errorf("--epoch: %w", settings.Epoch(ms))
 	default:
 		return ms, nil
 	}
