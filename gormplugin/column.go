@@ -45,8 +45,26 @@ var maxTexts = map[string]int64{
 // declaredType takes a tag such as type:varchar(20) apart.
 var declaredType = regexp.MustCompile(`^\s*(\w+)(?:\s*\(\s*(\d+)(?:\s*,\s*(\d+))?\s*\))?`)
 
-// declaredColumn returns the column that the tag "type:" of a field declares. ok is false
-// without the tag or if the type is unknown.
+// columnOf returns the column of a field: that which its tag "type:" declares, or else that which
+// GORM makes.
+func columnOf(dialect string, f *schema.Field) column {
+	if c, ok := declaredColumn(dialect, f); ok {
+		return c
+	}
+	c := column{
+		text:  f.DataType == schema.String || f.DataType == schema.Bytes,
+		whole: f.DataType == schema.Int || f.DataType == schema.Uint,
+		max:   math.MaxInt64,
+	}
+	c.number = c.whole
+	if c.text && f.Size > 0 {
+		c.max = int64(f.Size)
+	}
+	return c
+}
+
+// declaredColumn returns the column of the tag "type:". ok is false without the tag or if the type is
+// unknown.
 func declaredColumn(dialect string, f *schema.Field) (c column, ok bool) {
 	switch f.DataType {
 	case schema.Bool, schema.Int, schema.Uint, schema.Float, schema.String, schema.Time, schema.Bytes:

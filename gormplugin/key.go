@@ -93,21 +93,9 @@ func (p *Plugin) newKey(s *schema.Schema, dialect string) *key {
 	return k
 }
 
-// classify finds out how to put an id into the field, if that is possible. A key that is
-// too small for ids may still hold the numbers of a segment.
+// classify finds out how to put an id into the field, if that is possible.
 func (k *key) classify(segment bool, dialect string) (known bool, err error) {
-	c, declared := declaredColumn(dialect, k.field)
-	if !declared {
-		c = column{
-			text:  k.field.DataType == schema.String || k.field.DataType == schema.Bytes,
-			whole: k.field.DataType == schema.Int || k.field.DataType == schema.Uint,
-			max:   math.MaxInt64,
-		}
-		c.number = c.whole
-		if c.text && k.field.Size > 0 {
-			c.max = int64(k.field.Size)
-		}
-	}
+	c := columnOf(dialect, k.field)
 	k.number = c.number
 	if c.text && c.max < math.MaxInt32 {
 		k.size = int(c.max)
@@ -122,29 +110,46 @@ func (k *key) classify(segment bool, dialect string) (known bool, err error) {
 			return true, nil
 		}
 	}
+	if !c.text {
+		k.most = c.max
+	}
 	t := k.field.FieldType
 	if k.pointer = t.Kind() == reflect.Pointer; k.pointer {
 		t = t.Elem()
 	}
-	if !c.text {
-		k.most = c.max
-	}
-	bits := 64
-	switch t.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		k.kind, bits = kindInt, t.Bits()
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		k.kind, bits = kindUint, t.Bits()
-	case reflect.String:
+	switch {
+	case t.Kind() == reflect.String:
 		k.kind = kindString
 		return true, nil
+	case reflect.Zero(t).CanInt():
+		k.kind = kindInt
+	case reflect.Zero(t).CanUint() && t.Kind() != reflect.Uintptr:
+		k.kind = kindUint
 	default:
 		k.kind = kindScan
+	}
+	if err := k.limit(segment, t, c.name); err != nil {
+		return false, err
+	}
+	if c.text && k.size > 0 && k.size < 19 {
+		k.most = min(k.most, int64(math.Pow10(k.size))-1)
+	}
+	k.integer = c.whole
+	return k.kind != kindScan || scansIDs(t), nil
+}
+
+// limit lowers most to what the field holds, of type t or a pointer to that. It returns an error if
+// the field or its column is too small for ids, but for those of a segment.
+func (k *key) limit(segment bool, t reflect.Type, column string) error {
+	bits := 64
+	if k.kind != kindScan {
+		bits = t.Bits()
 	}
 	// The column may be smaller than the field: GORM makes it 32 bits by "size:32".
 	if number := k.field.GORMDataType == schema.Int || k.field.GORMDataType == schema.Uint; number && k.field.Size > 0 {
 		bits = min(bits, k.field.Size)
 	}
+	const leave = "or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude"
 	switch {
 	case segment && bits < 64 && k.kind != kindScan:
 		most := int64(1)<<bits - 1
@@ -153,19 +158,13 @@ func (k *key) classify(segment bool, dialect string) (known bool, err error) {
 		}
 		k.most = min(k.most, most)
 	case bits <= 32 && k.kind != kindScan && t.Bits() > 32:
-		return false, k.fault("its tag size:%d is too small, because ids have up to 63 bits; remove the tag and make the column BIGINT, or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude",
-			k.field.Size)
+		return k.fault("its tag size:%d is too small, because ids have up to 63 bits; remove the tag and make the column BIGINT, %s", k.field.Size, leave)
 	case bits <= 32:
-		return false, k.fault("its type %s has %d bits and ids have up to 63; make it int64 and the column BIGINT, or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude",
-			k.field.FieldType, bits)
+		return k.fault("its type %s has %d bits and ids have up to 63; make it int64 and the column BIGINT, %s", k.field.FieldType, bits, leave)
 	case !segment && k.most <= math.MaxUint32:
-		return false, k.fault("its column %s holds %d at most and ids have up to 63 bits; make it BIGINT, or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude", c.name, k.most)
+		return k.fault("its column %s holds %d at most and ids have up to 63 bits; make it BIGINT, %s", column, k.most, leave)
 	}
-	if c.text && k.size > 0 && k.size < 19 {
-		k.most = min(k.most, int64(math.Pow10(k.size))-1)
-	}
-	k.integer = c.whole && k.kind != kindConvert
-	return k.kind != kindScan || scansIDs(t), nil
+	return nil
 }
 
 // scansIDs reports whether a type such as sql.NullInt64 takes an id with Scan and

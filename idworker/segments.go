@@ -92,62 +92,25 @@ func newSegments(cfg Config, c clients) (*Segments, error) {
 
 // make chooses the store among the clients and creates the issuers. It does no I/O.
 func (s *Segments) make(c Config, o options) error {
-	where := c.SegmentStore
-	if len(c.Segments) == 0 || where == SegmentStoreAuto && o.numbers != nil { // series are in SQL
-		where = SegmentStoreDB
+	where, err := c.segmentStore(o)
+	if err != nil {
+		return err
 	}
-	if where == SegmentStoreAuto { // to choose one of two would move the numbers when the other is added
-		only, err := o.auto("segment_store", "segment.Store", `"db", "redis" or "db+redis", which has the numbers so far`)
-		if err != nil {
+	var db segment.Store // one pool for all
+	if where != SegmentStoreRedis || len(c.Series) > 0 {
+		if db, err = s.database(c, o, where); err != nil {
 			return err
 		}
-		where = SegmentStore(only)
 	}
-	var (
-		client redis.UniversalClient
-		db     = o.numbers // one pool for all
-		err    error
-	)
+	storeOf := func(segment.Config) (segment.Store, error) { return db, nil }
 	if where != SegmentStoreDB {
-		if client, err = o.needRedis("segment_store " + string(where)); err != nil {
+		if storeOf, err = s.onRedis(c, o.redis, where, db); err != nil {
 			return err
 		}
-	}
-	if (where != SegmentStoreRedis || len(c.Series) > 0) && db == nil {
-		if o.db == nil {
-			what := "segment_store " + string(where)
-			if len(c.Series) > 0 {
-				what = "series"
-			}
-			return fmt.Errorf("%s: %w", what, o.absent("no *gorm.DB and no segment.Store", ""))
-		}
-		own, err := gormdb.Segments(o.db, dbseq.WithTablePrefix(c.Store.TablePrefix))
-		if err != nil {
-			return err
-		}
-		s.stores, db = append(s.stores, own), own
-	}
-	quarantine := redisseq.WithQuarantine(c.Store.Quarantine)
-	var onRedis *redissegments.Store
-	if where == SegmentStoreRedis {
-		if onRedis, err = redissegments.New(client, quarantine, redisseq.WithWaitReplicas(c.Store.WaitReplicas, c.replicaTime())); err != nil {
-			return err
-		}
-		s.stores = append(s.stores, onRedis)
 	}
 	logged := make(map[string]bool) // segments of one store share its warnings
 	for _, g := range c.Segments {
-		store := db
-		switch {
-		case where == SegmentStoreRedis:
-			store = onRedis
-		case where == SegmentStoreDBRedis && g.Order == segment.OrderStrict:
-			var d *redissegments.Dispenser
-			if d, err = redissegments.NewDispenser(client, db, g, quarantine); err == nil {
-				s.stores = append(s.stores, d)
-			}
-			store = d
-		}
+		store, err := storeOf(g)
 		if err != nil {
 			return err
 		}
@@ -156,16 +119,85 @@ func (s *Segments) make(c Config, o options) error {
 			return err
 		}
 		s.byName[g.Name] = issuer
-		if c, ok := store.(interface{ Warnings() []string }); ok {
-			for _, text := range c.Warnings() {
-				if !logged[text] {
-					s.log.Warn("idworker segment", "segment", g.Name, "warning", text)
-				}
-				logged[text] = true
-			}
-		}
+		s.warn(g.Name, store, logged)
 	}
 	return s.makeSeries(c, db)
+}
+
+// segmentStore returns where the segments are, and an error if that is in Redis and there is none.
+func (c Config) segmentStore(o options) (SegmentStore, error) {
+	where := c.SegmentStore
+	if len(c.Segments) == 0 || where == SegmentStoreAuto && o.numbers != nil { // series are in SQL
+		return SegmentStoreDB, nil
+	}
+	if where == SegmentStoreAuto { // to choose one of two would move the numbers when the other is added
+		only, err := o.auto("segment_store", "segment.Store", `"db", "redis" or "db+redis", which has the numbers so far`)
+		return SegmentStore(only), err
+	}
+	if where == SegmentStoreDB {
+		return where, nil
+	}
+	_, err := o.needRedis("segment_store " + string(where))
+	return where, err
+}
+
+// database returns the store in SQL.
+func (s *Segments) database(c Config, o options, where SegmentStore) (segment.Store, error) {
+	if o.numbers != nil {
+		return o.numbers, nil
+	}
+	if o.db == nil {
+		what := "segment_store " + string(where)
+		if len(c.Series) > 0 {
+			what = "series"
+		}
+		return nil, fmt.Errorf("%s: %w", what, o.absent("no *gorm.DB and no segment.Store", ""))
+	}
+	own, err := gormdb.Segments(o.db, dbseq.WithTablePrefix(c.Store.TablePrefix))
+	if err != nil {
+		return nil, err
+	}
+	s.stores = append(s.stores, own)
+	return own, nil
+}
+
+// onRedis returns what makes the store of a segment: in Redis, or in db with a dispenser in Redis
+// for a strict order.
+func (s *Segments) onRedis(c Config, client redis.UniversalClient, where SegmentStore, db segment.Store) (func(segment.Config) (segment.Store, error), error) {
+	quarantine := redisseq.WithQuarantine(c.Store.Quarantine)
+	if where == SegmentStoreRedis {
+		own, err := redissegments.New(client, quarantine, redisseq.WithWaitReplicas(c.Store.WaitReplicas, c.replicaTime()))
+		if err != nil {
+			return nil, err
+		}
+		s.stores = append(s.stores, own)
+		return func(segment.Config) (segment.Store, error) { return own, nil }, nil
+	}
+	return func(g segment.Config) (segment.Store, error) {
+		if g.Order != segment.OrderStrict {
+			return db, nil
+		}
+		d, err := redissegments.NewDispenser(client, db, g, quarantine)
+		if err != nil {
+			return nil, err
+		}
+		s.stores = append(s.stores, d)
+		return d, nil
+	}, nil
+}
+
+// warn logs what a store could not check, once for all its segments.
+func (s *Segments) warn(name string, store segment.Store, logged map[string]bool) {
+	c, ok := store.(interface{ Warnings() []string })
+	if !ok {
+		return
+	}
+	for _, text := range c.Warnings() {
+		if !logged[text] {
+			s.log.Warn("idworker segment", "segment", name, "warning", text)
+		}
+		logged[text] = true
+	}
 }
 
 // makeSeries creates the series of c, which are in SQL.

@@ -8,6 +8,12 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
+// A rate is the size of the last chunk, and how many numbers were issued when that was chosen.
+type rate struct {
+	step, used int64
+	at         time.Duration
+}
+
 // prefetch keeps one chunk reserved behind the current one, which is at first the last of the
 // chain.
 func (e *Issuer) prefetch(ctx context.Context, tail *chunk) {
@@ -18,55 +24,68 @@ func (e *Issuer) prefetch(ctx context.Context, tail *chunk) {
 		defer ticker.Stop()
 		look = ticker.C
 	}
-	step, used, at := e.Step, int64(0), e.Now()
-	for {
-		// Once per chunk, not per attempt: an outage says nothing about the rate.
-		for ahead := true; ; {
-			if short := e.short() > 0; !e.Strict && e.cur.Load() == tail && (short || ahead && tail.used.Load() >= tail.due) {
-				now, n := e.Now(), e.issued()
-				step = e.Steps.Next(step, n-used, now-at)
-				used, at = n, now
-				if ahead = e.MaxAge == 0 || step > 1; ahead || short {
-					break
-				}
-			}
-			select {
-			case <-e.kick:
-			case <-look:
-				if s := e.Stats(); s.Err != nil || s.doubt {
-					_, _ = e.Ask(ctx, 0, false)
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
+	for r := (rate{step: e.Step, at: e.Now()}); e.due(ctx, tail, &r, look); {
 		e.mu.Lock()
-		e.stats.Step = step
+		e.stats.Step = r.step
 		e.mu.Unlock()
-		for linked := false; !linked; {
-			var next *chunk
-			copies := e.copies.Load()
-			if e.try(ctx, func(err error) bool { return errors.Is(err, e.Over) }, func() error {
-				asked := e.Now() // the reply may be late
-				got, err := e.Ask(ctx, max(step, min(e.short(), e.Most)), false)
-				if next = e.chunk(got, tail.prior+tail.n, asked); err == nil && e.old(next) {
-					err = e.Aged
-				}
-				if err != nil && ctx.Err() == nil {
-					e.report(err)
-				}
-				return err
-			}) != nil {
-				return
-			}
-			e.mu.Lock()
-			if linked = e.copies.Load() == copies; linked { // else copies of the process may have the same numbers
-				tail.next.Store(next)
-				tail = next
-			}
-			e.mu.Unlock()
+		if tail = e.link(ctx, tail, r.step); tail == nil {
+			return
 		}
 		e.report(nil) // after the link, so that those who wake up find it
+	}
+}
+
+// due waits until a chunk is due behind tail, and chooses its size. It returns false if ctx ended
+// first. The size is chosen once per chunk, not per attempt: an outage says nothing about the rate.
+func (e *Issuer) due(ctx context.Context, tail *chunk, r *rate, look <-chan time.Time) bool {
+	for ahead := true; ; {
+		if short := e.short() > 0; !e.Strict && e.cur.Load() == tail && (short || ahead && tail.used.Load() >= tail.due) {
+			now, n := e.Now(), e.issued()
+			*r = rate{e.Steps.Next(r.step, n-r.used, now-r.at), n, now}
+			if ahead = e.MaxAge == 0 || r.step > 1; ahead || short {
+				return true
+			}
+		}
+		select {
+		case <-e.kick:
+		case <-look:
+			if s := e.Stats(); s.Err != nil || s.doubt {
+				_, _ = e.Ask(ctx, 0, false)
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// link reserves a chunk and links it behind tail. It returns nil if there is none any more.
+func (e *Issuer) link(ctx context.Context, tail *chunk, step int64) *chunk {
+	over := func(err error) bool { return errors.Is(err, e.Over) }
+	for {
+		var next *chunk
+		copies := e.copies.Load()
+		if e.try(ctx, over, func() error {
+			asked := e.Now() // the reply may be late
+			got, err := e.Ask(ctx, max(step, min(e.short(), e.Most)), false)
+			if next = e.chunk(got, tail.prior+tail.n, asked); err == nil && e.old(next) {
+				err = e.Aged
+			}
+			if err != nil && ctx.Err() == nil {
+				e.report(err)
+			}
+			return err
+		}) != nil {
+			return nil
+		}
+		e.mu.Lock()
+		mine := e.copies.Load() == copies // else copies of the process may have the same numbers
+		if mine {
+			tail.next.Store(next)
+		}
+		e.mu.Unlock()
+		if mine {
+			return next
+		}
 	}
 }
 

@@ -11,8 +11,11 @@ import (
 	"unicode"
 )
 
-// A format is the parsed Config.Format: functions that append a part each.
-type format []func(to []byte, n Number) []byte
+// A format is the parsed Config.Format.
+type format []printer
+
+// A printer appends a part of a format.
+type printer func(to []byte, n Number) []byte
 
 var defaults = [...]struct {
 	period Period
@@ -88,38 +91,46 @@ func (p plan) parseFormat(text string) (f format, err error) {
 }
 
 // parsePart returns what prints a part, and what that is.
-func (p plan) parsePart(part string) (one func(to []byte, n Number) []byte, names []string, err error) {
-	by := p.cfg.Period
-	switch {
-	case part != "" && strings.Trim(part, "0") == "" && len(part) <= 18:
-		return func(to []byte, n Number) []byte {
-			digits := strconv.FormatInt(n.Value, 10)
-			for range len(part) - len(digits) {
-				to = append(to, '0')
-			}
-			return append(to, digits...)
-		}, []string{"0"}, nil
-	case part == "scope":
-		return func(to []byte, n Number) []byte { return append(to, n.Scope...) }, []string{part}, nil
-	case part == "Q" && by != None && by != Week:
-		return func(to []byte, n Number) []byte {
+func (p plan) parsePart(part string) (one printer, names []string, err error) {
+	if part != "" && strings.Trim(part, "0") == "" && len(part) <= 18 {
+		return func(to []byte, n Number) []byte { return fmt.Appendf(to, "%0*d", len(part), n.Value) }, []string{"0"}, nil
+	}
+	week := p.cfg.Period == Week
+	dated := !week && p.cfg.Period != None
+	for _, one := range []struct {
+		name  string
+		known bool
+		print printer
+	}{
+		{"scope", true, func(to []byte, n Number) []byte { return append(to, n.Scope...) }},
+		{"Q", dated, func(to []byte, n Number) []byte {
 			quarter, _ := p.quarter(n.Period)
 			return strconv.AppendInt(to, int64(quarter), 10)
-		}, []string{part}, nil
-	case (part == "FY" || part == "FY-1") && by != None && by != Week:
-		return func(to []byte, n Number) []byte {
-			ends := p.year(n.Period).AddDate(1, 0, -1).Year()
-			if part == "FY-1" {
-				ends--
-			}
-			return fmt.Appendf(to, "%02d", ends%100)
-		}, []string{part}, nil
-	case part == "W" && by == Week:
-		return func(to []byte, n Number) []byte {
-			_, week := n.Period.ISOWeek()
-			return fmt.Appendf(to, "%02d", week)
-		}, []string{part}, nil
+		}},
+		{"FY", dated, p.fiscal(0)},
+		{"FY-1", dated, p.fiscal(-1)},
+		{"W", week, func(to []byte, n Number) []byte {
+			_, number := n.Period.ISOWeek()
+			return fmt.Appendf(to, "%02d", number)
+		}},
+	} {
+		if one.known && one.name == part {
+			return one.print, []string{part}, nil
+		}
 	}
+	return p.parseDate(part)
+}
+
+// fiscal prints the fiscal year, by the calendar year in which it ends and some more.
+func (p plan) fiscal(more int) printer {
+	return func(to []byte, n Number) []byte {
+		return fmt.Appendf(to, "%02d", (p.year(n.Period).AddDate(1, 0, -1).Year()+more)%100)
+	}
+}
+
+// parseDate parses a part of names that time.Format knows.
+func (p plan) parseDate(part string) (one printer, names []string, err error) {
+	by := p.cfg.Period
 	for rest := part; rest != ""; {
 		name := ""
 		for _, known := range []string{"2006", "06", "01", "02"} {
