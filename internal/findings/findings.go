@@ -13,27 +13,44 @@ import (
 type List []lease.Finding
 
 // OK adds a finding without a problem.
-func (l *List) OK(check, seen string) {
-	*l = append(*l, lease.Finding{Level: lease.LevelOK, Check: check, Seen: seen})
-}
+func (l *List) OK(check, seen string) { l.add(lease.LevelOK, check, seen, "") }
 
 // Note adds something worth knowing.
-func (l *List) Note(check, seen, advice string) {
-	*l = append(*l, lease.Finding{Level: lease.LevelNote, Check: check, Seen: seen, Advice: advice})
-}
+func (l *List) Note(check, seen, advice string) { l.add(lease.LevelNote, check, seen, advice) }
 
 // Fault adds something that must be fixed.
-func (l *List) Fault(check, seen, advice string) {
-	*l = append(*l, lease.Finding{Level: lease.LevelFault, Check: check, Seen: seen, Advice: advice})
+func (l *List) Fault(check, seen, advice string) { l.add(lease.LevelFault, check, seen, advice) }
+
+func (l *List) add(level, check, seen, advice string) {
+	*l = append(*l, lease.Finding{Level: level, Check: check, Seen: seen, Advice: advice})
+}
+
+// A Row is a fault or a note: when it is one, and what to do.
+type Row struct {
+	when          bool
+	level, advice string
+}
+
+// Fault returns a Row of what must be fixed.
+func Fault(when bool, advice string) Row { return Row{when, lease.LevelFault, advice} }
+
+// Note returns a Row of what is worth knowing.
+func Note(when bool, advice string) Row { return Row{when, lease.LevelNote, advice} }
+
+// Table adds the first of the rows that is true, or an OK.
+func (l *List) Table(check, seen string, rows ...Row) {
+	for _, r := range rows {
+		if r.when {
+			l.add(r.level, check, seen, r.advice)
+			return
+		}
+	}
+	l.OK(check, seen)
 }
 
 // Judge adds a fault if bad, and an OK otherwise.
 func (l *List) Judge(bad bool, check, seen, advice string) {
-	if bad {
-		l.Fault(check, seen, advice)
-	} else {
-		l.OK(check, seen)
-	}
+	l.Table(check, seen, Fault(bad, advice))
 }
 
 // Unknown adds a check that failed.
@@ -51,14 +68,9 @@ func (l *List) Clock(now, before, after time.Time) {
 	if r := off.Round(30 * time.Minute); r != 0 && (off-r).Abs() < time.Minute {
 		advice = "one of the clocks seems to be set to local time: set it to UTC"
 	}
-	switch {
-	case off.Abs() > lease.MaxClockError:
-		l.Fault("clock", seen, fmt.Sprintf("more than %v: no worker id is lent; %s", lease.MaxClockError, advice))
-	case off.Abs() > time.Second:
-		l.Note("clock", seen, "ids carry the store's time; "+advice)
-	default:
-		l.OK("clock", seen)
-	}
+	l.Table("clock", seen,
+		Fault(off.Abs() > lease.MaxClockError, fmt.Sprintf("more than %v: no worker id is lent; %s", lease.MaxClockError, advice)),
+		Note(off.Abs() > time.Second, "ids carry the store's time; "+advice))
 }
 
 // Encryption judges a connection by its cipher, which is empty in plain text, and by the

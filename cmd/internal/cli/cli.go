@@ -62,6 +62,25 @@ type failure struct {
 func (f failure) Error() string { return f.err.Error() }
 func (f failure) Unwrap() error { return f.err }
 
+// A group is commands that the help shows together.
+type group struct {
+	title    string
+	commands []*cobra.Command
+}
+
+// groups are in the files that begin with ids, worker, numbers and config.
+func groups(p program) []group {
+	list := []group{
+		{"Ids", []*cobra.Command{decodeCommand(p), encodeCommand(), publicIDCommand(p), layoutCommand(), inspectCommand()}},
+		{"Worker ids", []*cobra.Command{workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), retireCommand(p)}},
+		{"Configuration", []*cobra.Command{configCommand()}},
+	}
+	if p.Numbers {
+		list = append(list, group{"Numbers", []*cobra.Command{segmentCommand(p)}})
+	}
+	return list
+}
+
 // Run runs a program and returns its exit code.
 func Run(ctx context.Context, from target.Program, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	p := program{from}
@@ -77,25 +96,12 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 		SilenceUsage:  true,
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	root.AddGroup(
-		&cobra.Group{ID: "ids", Title: "Ids:"},
-		&cobra.Group{ID: "worker", Title: "Worker ids:"},
-	)
-	add := func(group string, commands ...*cobra.Command) {
-		for _, c := range commands {
-			c.GroupID = group
-			c.Long, c.Example = p.says(c.Long), p.says(c.Example)
+	for _, g := range groups(p) { //nolint:contextcheck // cobra hands the context to each command
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, c := range g.commands {
+			c.GroupID, c.Long, c.Example = g.title, p.says(c.Long), p.says(c.Example)
 		}
-		root.AddCommand(commands...)
-	}
-	//nolint:contextcheck // cobra hands the context to each command
-	{
-		add("ids", decodeCommand(p), encodeCommand(), publicIDCommand(p), layoutCommand(), inspectCommand())
-		add("worker", workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), retireCommand(p))
-		add("", configCommand())
-		if p.Numbers {
-			add("", segmentCommand(p))
-		}
+		root.AddCommand(g.commands...)
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		// Do not print what follows a dash: -store=redis://user:password@host.

@@ -56,27 +56,12 @@ Inspect exits with 3 if there is no plan.`,
 			if err != nil {
 				return failed(err)
 			}
-			if source.Name == "" {
-				err = errors.New("no plan: what ids look like is not enough; state --source, or --epoch and --bits, and the --workers in use")
-				for _, s := range everySource() {
-					if _, no := migrate.Make(s, ids, time.Now()); no == nil {
-						found.Candidates = append(found.Candidates, s.Name)
-					}
-				}
-			} else {
-				var next migrate.Plan
-				if next, err = migrate.Make(source, ids, time.Now()); err == nil {
-					found.Plan = &plan{next.Layout.String(), next.Workers, next.NotBefore.UTC().Format(stamp), next.SideBySide, next.Note, next.YAML("orders"), next.String()}
-				}
-				for _, id := range next.Odd {
-					found.odd(fmt.Sprint(id))
-				}
+			no := found.plan(source, ids)
+			if err := found.print(cmd.OutOrStdout(), asJSON); err != nil {
+				return failed(err)
 			}
-			if printing := found.print(cmd.OutOrStdout(), asJSON); printing != nil {
-				return failed(printing)
-			}
-			if err != nil {
-				return failure{exitNo, err}
+			if no != nil {
+				return failure{exitNo, no}
 			}
 			return nil
 		},
@@ -203,6 +188,26 @@ func readIDs(name string, stdin io.Reader) (ids []int64, found inspection, err e
 	}
 	found.IDs = len(ids)
 	return ids, found, err
+}
+
+// plan plans how to continue ids of a source. Without its name, it finds the candidates.
+func (f *inspection) plan(source migrate.Source, ids []int64) error {
+	if source.Name == "" {
+		for _, s := range everySource() {
+			if _, no := migrate.Make(s, ids, time.Now()); no == nil {
+				f.Candidates = append(f.Candidates, s.Name)
+			}
+		}
+		return errors.New("no plan: what ids look like is not enough; state --source, or --epoch and --bits, and the --workers in use")
+	}
+	next, err := migrate.Make(source, ids, time.Now())
+	if err == nil {
+		f.Plan = &plan{next.Layout.String(), next.Workers, next.NotBefore.UTC().Format(stamp), next.SideBySide, next.Note, next.YAML("orders"), next.String()}
+	}
+	for _, id := range next.Odd {
+		f.odd(fmt.Sprint(id))
+	}
+	return err
 }
 
 func (f *inspection) odd(text string) {

@@ -56,13 +56,7 @@ If anything of the namespace exists, init changes nothing and exits with 3, with
 				if err != nil {
 					return err
 				}
-				err = fmt.Errorf("%w: namespace %q at %s; nothing changed", lease.ErrExists, r.Namespace, o)
-				if fault := rec.Pin.Err(); fault != nil {
-					err = fmt.Errorf("%w: %w", err, fault)
-				} else if _, joins := rec.Pin.Join(r); !joins {
-					err = fmt.Errorf("%w: it stays pinned to %s: use another namespace for %s (by %s)", err, printable.Text(rec.Pin.String()), r.Pin(), request.from)
-				}
-				return failure{exitNo, err}
+				return failure{exitNo, existing(o, rec.Pin, r, request.from)}
 			})
 			if missing := (*target.MissingError)(nil); errors.As(err, &missing) {
 				store.name = missing.Store
@@ -91,4 +85,16 @@ If anything of the namespace exists, init changes nothing and exits with 3, with
 	request.register(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
+}
+
+// existing says that the namespace of a request exists, and whether the request fits it.
+func existing(o *target.Opened, pin lease.Pin, r lease.Request, from string) error {
+	err := fmt.Errorf("%w: namespace %q at %s; nothing changed", lease.ErrExists, r.Namespace, o)
+	if fault := pin.Err(); fault != nil {
+		return fmt.Errorf("%w: %w", err, fault)
+	}
+	if _, joins := pin.Join(r); !joins {
+		err = fmt.Errorf("%w: it stays pinned to %s: use another namespace for %s (by %s)", err, printable.Text(pin.String()), r.Pin(), from)
+	}
+	return err
 }

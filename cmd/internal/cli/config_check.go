@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/internal/settings"
+)
+
+func configCheckCommand() *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use:   "check FILE|-",
+		Short: "Check the idworker configuration in a YAML file",
+		Long: `Check reads a YAML file and prints the line of each fault in its idworker configuration:
+first unknown keys and values of a wrong type, then settings that conflict. It connects to
+no store; "snowlease doctor --config FILE" does. It exits with 3 if it finds faults.`,
+		Example: `  snowlease config check config.yaml
+  snowlease config check --key orders.ids config.yaml`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name the file: snowlease config check config.yaml")
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file := args[0]
+			var (
+				text []byte
+				err  error
+			)
+			if file == "-" {
+				text, err = io.ReadAll(cmd.InOrStdin())
+			} else {
+				text, err = os.ReadFile(file)
+			}
+			if err != nil {
+				return failed(err)
+			}
+			c, faults, err := parseConfig(text, key)
+			if err != nil {
+				return failed(fmt.Errorf("%s: %w", file, err))
+			}
+			for _, f := range faults {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s:%d: %s\n", file, f.Line, f.Text); err != nil {
+					return failed(err)
+				}
+			}
+			if n := len(faults); n > 0 {
+				return failure{exitNo, fmt.Errorf("%s has faults: %d", file, n)}
+			}
+			if text := settings.FewIDs(layoutOf(c)); text != "" {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: layout: %s\n", file, text)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is valid; \"snowlease doctor --config\" compares it with the namespace\n", file)
+			return failed(err)
+		},
+	}
+	keyFlag(cmd, &key)
+	return cmd
+}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/snowlease/snowlease/idworker"
+	configfault "github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/printable"
+)
+
+// A fault is an error in a line of a file.
+type fault struct {
+	Line int
+	Text string
+}
+
+// A later is a part of a YAML text, to be decoded when it is known what it is.
+type later func(into any) error
+
+// UnmarshalYAML keeps the decoder, which knows lines, anchors and KnownFields.
+func (l *later) UnmarshalYAML(decode func(any) error) error {
+	*l = decode
+	return nil
+}
+
+// parseConfig reads the configuration at key in a YAML text. It returns an error if there is none.
+// No error shows a value: what stands beside the configuration may be a password.
+func parseConfig(text []byte, key string) (c idworker.Config, faults []fault, err error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	var part later
+	if err := decoder.Decode(&part); err != nil && !errors.Is(err, io.EOF) {
+		return c, nil, errors.New(anchor.ReplaceAllString(err.Error(), "unknown anchor: quote values that begin with a *"))
+	}
+	if part == nil {
+		return c, nil, errors.New("the file is empty")
+	}
+	for name := range strings.SplitSeq(key, ".") {
+		if key == "" {
+			break
+		}
+		var parts map[string]later
+		_ = part(&parts) // the other keys may be anything
+		if part = parts[name]; part == nil {
+			return c, nil, fmt.Errorf("there is nothing at the key %s: set --key to the key of the idworker configuration", key)
+		}
+	}
+	wrong := (*yaml.TypeError)(nil)
+	if err := part(&c); err != nil && !errors.As(err, &wrong) {
+		return c, nil, err
+	}
+	if wrong != nil {
+		for _, text := range wrong.Errors {
+			faults = append(faults, faultOf(text))
+		}
+		return c, faults, nil
+	}
+	invalid, _ := c.Validate().(interface{ Unwrap() []error })
+	if invalid == nil {
+		return c, nil, nil
+	}
+	var file yaml.Node
+	must(yaml.Unmarshal(text, &file))
+	for _, err := range invalid.Unwrap() {
+		at := key
+		if e := (*configfault.Fault)(nil); errors.As(err, &e) {
+			at += "." + e.Key
+		}
+		faults = append(faults, fault{lineAt(file.Content[0], at), strings.TrimPrefix(err.Error(), "snowlease: config: ")})
+	}
+	return c, faults, nil
+}
+
+var (
+	anchor    = regexp.MustCompile(`(?s)unknown anchor '.*' referenced`)
+	unknown   = regexp.MustCompile(`(?s)^field (.*) not found in type .*$`)
+	wrongType = regexp.MustCompile("(?s)^cannot unmarshal !!(\\w+).* into ([^`]+)$")
+)
+
+// faultOf returns the fault in one of the errors of a yaml.TypeError: "line 3: field x not found".
+func faultOf(text string) (f fault) {
+	line, text, _ := strings.Cut(strings.TrimPrefix(text, "line "), ": ")
+	f.Line, _ = strconv.Atoi(line)
+	f.Text = printable.Text(text)
+	if m := unknown.FindStringSubmatch(text); m != nil {
+		f.Text = "unknown key " + printable.Quote(m[1])
+	} else if m := wrongType.FindStringSubmatch(text); m != nil {
+		f.Text = fmt.Sprintf("wrong type: %s in place of %s", m[1], m[2])
+	}
+	return f
+}
+
+// lineAt returns the line of a key such as idworker.segments[1].order, or of as much of it as n has.
+func lineAt(n *yaml.Node, key string) int {
+	line := n.Line
+	for part := range strings.FieldsFuncSeq(key, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+		for n.Kind == yaml.AliasNode {
+			n = n.Alias
+		}
+		i, err := strconv.Atoi(part)
+		if n.Kind == yaml.MappingNode {
+			for i, err = 0, nil; i < len(n.Content) && n.Content[i].Value != part; i += 2 {
+			}
+		}
+		if err != nil || i >= len(n.Content) {
+			return line
+		}
+		line = n.Content[i].Line
+		if n.Kind == yaml.MappingNode {
+			i++
+		}
+		n = n.Content[i]
+	}
+	return line
+}

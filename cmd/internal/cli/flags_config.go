@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/idworker"
+)
+
+// configFlags name the application's configuration.
+type configFlags struct {
+	file, key string
+	config    *idworker.Config // set by read; nil if --config names no file
+}
+
+func (f *configFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.file, "config", "", "YAML `file` with the application's configuration")
+	keyFlag(cmd, &f.key)
+}
+
+func keyFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "key", "idworker", "where the file has the idworker configuration, such as app.ids; \"\" if it is the whole file")
+}
+
+// replaced are the flags whose values a configuration has.
+const replaced = layoutParts + " " + requestParts + " namespace quarantine wait-replicas"
+
+// changed reports whether any of the named flags is set.
+func changed(cmd *cobra.Command, names string) bool { return firstChanged(cmd, names) != "" }
+
+func firstChanged(cmd *cobra.Command, names string) string {
+	for name := range strings.FieldsSeq(names) {
+		if cmd.Flags().Changed(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// read reads the configuration, if a flag names it.
+func (f *configFlags) read(cmd *cobra.Command) error {
+	if f.file == "" {
+		if changed(cmd, "key") {
+			return errors.New("--key is set without --config: name the file with --config")
+		}
+		return nil
+	}
+	if name := firstChanged(cmd, replaced); name != "" {
+		return fmt.Errorf("--config and --%s are both given: leave one of them out", name)
+	}
+	text, err := os.ReadFile(f.file)
+	if err != nil {
+		return err
+	}
+	c, faults, err := parseConfig(text, f.key)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.file, err)
+	}
+	var all []error
+	for _, fault := range faults {
+		all = append(all, fmt.Errorf("%s:%d: %s", f.file, fault.Line, fault.Text))
+	}
+	f.config = &c
+	return errors.Join(all...)
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
+	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/printable"
+)
+
+func segmentListCommand(p program) *cobra.Command {
+	var (
+		store  storeFlags
+		series string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "list [--series NAME] [flags]",
+		Short: "List the sequences of a database, or the scopes of a series",
+		Long: `List shows the greatest number that each sequence of the namespace, or of all, has given. With
+--series, it shows the scopes of a series, such as shop/invoices.acme, and the first day of the
+period that each counts in.`,
+		Example: `  snowlease segment list
+  snowlease segment list --namespace shop --series invoices`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ofSeries := cmd.Flags().Changed("series")
+			if ofSeries && (series == "" || numberstore.CheckName(numberstore.Key("", series)) != nil) {
+				return fmt.Errorf("--series %s is not the name of a series, such as invoices", printable.Quote(series))
+			}
+			if err := store.complete(cmd, !ofSeries); err != nil {
+				return err
+			}
+			prefix := ""
+			if store.namespace != "" {
+				prefix = numberstore.Key(store.namespace, "")
+			}
+			if ofSeries {
+				prefix += series + "."
+			}
+			return withSegments(cmd, &store, ofSeries, func(ctx context.Context, s target.Segments) error {
+				return listSegments(ctx, cmd.OutOrStdout(), s, prefix, ofSeries, asJSON)
+			})
+		},
+	}
+	store.register(cmd, p)
+	cmd.Flags().StringVar(&series, "series", "", "only the scopes of this series")
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+const segmentColumns = "%19s  %-10s  %s\n"
+
+// listSegments prints the names that begin with prefix.
+func listSegments(ctx context.Context, out io.Writer, s target.Segments, prefix string, series, asJSON bool) error {
+	list, ok := s.(lister)
+	if !ok {
+		return fmt.Errorf("%s has no list of its sequences: a SQL database has one", s)
+	}
+	none := true
+	err := list.Names(ctx, prefix, func(name string, given int64) error {
+		line := lineOf(name, given, series)
+		if asJSON {
+			return printJSON(out, line)
+		}
+		if none {
+			fmt.Fprintf(out, segmentColumns, "NUMBER", "PERIOD", "NAME")
+		}
+		none = false
+		_, err := fmt.Fprintf(out, segmentColumns, strconv.FormatInt(line.Number, 10), line.Period, line.Name)
+		return err
+	})
+	if err == nil && none && !asJSON {
+		_, err = fmt.Fprintf(out, "no sequences at %s\n", s)
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
+	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/printable"
+)
+
+func segmentCommand(p program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "segment",
+		Short: "List number sequences, create them, and resume them after a loss",
+		Long: `Segment manages the named sequences of numbers that package segment issues, in a SQL
+database or Redis.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(segmentListCommand(p), segmentCreateCommand(p), segmentResumeCommand(p))
+	return cmd
+}
+
+// A lister is a database, which knows its names.
+type lister interface {
+	Names(ctx context.Context, prefix string, each func(name string, given int64) error) error
+}
+
+// withSegments runs do on the numbers of the store, which are those of a series or not.
+func withSegments(cmd *cobra.Command, f *storeFlags, series bool, do func(context.Context, target.Segments) error) error {
+	return f.with(cmd, func(ctx context.Context, o *target.Opened) error {
+		s, err := o.Segments()
+		if err != nil {
+			return err
+		}
+		if _, ok := s.(lister); !ok && series {
+			return fmt.Errorf("the numbers of a series are in a database, and %s is none: name the database with --store", s)
+		}
+		return do(ctx, s)
+	})
+}
+
+type segmentLine struct {
+	Name   string `json:"name"`
+	Given  int64  `json:"given"`            // as it is on record
+	Period string `json:"period,omitempty"` // of a series: its first day
+	Number int64  `json:"number"`           // the greatest of the period
+}
+
+// String returns the number, with its period.
+func (l segmentLine) String() string {
+	if l.Period == "" {
+		return strconv.FormatInt(l.Number, 10)
+	}
+	return fmt.Sprintf("%d in the period from %s on", l.Number, l.Period)
+}
+
+// lineOf describes a number. One of a series has its period before it, unless it has none.
+func lineOf(name string, given int64, series bool) segmentLine {
+	l := segmentLine{Name: printable.Text(name), Given: given, Number: given}
+	if day, err := time.Parse("20060102", strconv.FormatInt(given/seriesPeriod, 10)); series && err == nil {
+		l.Period, l.Number = day.Format(time.DateOnly), given%seriesPeriod
+	}
+	return l
+}
+
+// seriesPeriod is the numbers of a period of a series: the first day, as yyyymmdd, stands before them.
+const seriesPeriod = 10_000_000_000
+
+// ofSeries is the help on numbers of a series.
+const ofSeries = `
+A series has a name for each of its scopes, such as invoices.acme, and invoices. without one.
+Its numbers begin anew in each period, so --period says which one the number is of. With a dot in
+the name, --period is required.`
+
+// numberFlags name a sequence, and the period of a number. complete sets the key in the store.
+type numberFlags struct{ name, period, key string }
+
+func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, n *numberFlags) {
+	store.register(cmd, p)
+	cmd.Flags().StringVar(&n.name, "name", "", "the name of the sequence (required)")
+	cmd.Flags().StringVar(&n.period, "period", "", "of a series: the first day of the period of the number, such as 2026-11-01, or none if it has no periods")
+}
+
+// complete checks the flags, and returns the number as the store has it.
+func (n *numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int64, flag string) (int64, error) {
+	if n.name == "" || numberstore.CheckName(numberstore.Key("", n.name)) != nil {
+		return 0, fmt.Errorf("--name %s is not the name of a sequence, such as orders", printable.Quote(n.name))
+	}
+	if number < 1 {
+		return 0, fmt.Errorf("--%s %d is below 1", flag, number)
+	}
+	switch dot := strings.Contains(n.name, "."); {
+	case dot && n.period == "":
+		return 0, fmt.Errorf("%q may be of a series: add --period, the first day of the period of --%s %d, such as 2026-11-01, or --period none", n.name, flag, number)
+	case !dot && n.series():
+		return 0, fmt.Errorf("--name %s is not of a series: its numbers are named %[1]s.SCOPE, or %[1]s. without a scope", n.name)
+	case n.series():
+		day, err := time.Parse(time.DateOnly, n.period)
+		if err != nil || day.Year() < 1000 {
+			return 0, fmt.Errorf("--period %s is neither a day such as 2026-11-01 nor none", printable.Quote(n.period))
+		}
+		if number >= seriesPeriod {
+			return 0, fmt.Errorf("--%s %d is not a number of a period, which has at most ten digits", flag, number)
+		}
+		year, month, date := day.Date()
+		number += int64(year*10_000+int(month)*100+date) * seriesPeriod
+	}
+	err := store.complete(cmd, false)
+	n.key = numberstore.Key(store.namespace, n.name)
+	return number, err
+}
+
+// series reports whether the number is of a series with periods.
+func (n numberFlags) series() bool { return n.period != "" && n.period != "none" }
+
+func (n numberFlags) line(number int64) segmentLine { return lineOf(n.key, number, n.series()) }
+
+func segmentDone(cmd *cobra.Command, f *storeFlags, s target.Segments, name numberFlags, what string, n int64) error {
+	where := s.String()
+	if _, isSQL := s.(lister); isSQL && f.tables() != "" {
+		where += ", tables " + f.tables() + "*"
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%q at %s: %s %s\n", name.key, where, what, name.line(n))
+	return err
+}

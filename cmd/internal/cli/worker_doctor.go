@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/internal/findings"
+	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/lease"
+)
+
+func doctorCommand(p program) *cobra.Command {
+	var (
+		store    storeFlags
+		request  requestFlags
+		replicas int64
+		asJSON   bool
+	)
+	cmd := &cobra.Command{
+		Use:   "doctor [--namespace NS] [flags]",
+		Short: "Check a store, and say what to change",
+		Long: `Doctor checks a store the way the application would use it: ` + p.Examines + `.
+With a namespace, it also checks the pin, the layout and how long it lasts, the worker ids,
+and how many replicas they are sufficient for. It changes nothing, and does not see the
+settings of poolers and proxies. Run it on another host than the store's, or the check of
+the clock compares a clock with itself.
+
+A fault must be fixed; a note is worth knowing. It exits with 3 if it finds faults.`,
+		Example: `  snowlease doctor --namespace orders --replicas 8
+  snowlease doctor --config config.yaml --replicas 8 --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if replicas < 0 || store.waits < 0 {
+				return fmt.Errorf("--replicas %d or --wait-replicas %d is negative", replicas, store.waits)
+			}
+			if err := store.complete(cmd, true); err != nil {
+				return err
+			}
+			if err := request.complete(cmd, &store); err != nil {
+				return err
+			}
+			d := &doctor{store: &store, request: &request, replicas: replicas}
+			ctx, cancel := context.WithTimeout(cmd.Context(), store.timeout)
+			defer cancel()
+			d.examine(ctx)
+			if err := d.print(cmd, asJSON); err != nil {
+				return failed(err)
+			}
+			n := 0
+			for _, f := range d.List {
+				if f.Level == lease.LevelFault {
+					n++
+				}
+			}
+			if n > 0 {
+				return failure{exitNo, fmt.Errorf("the doctor found faults: %d", n)}
+			}
+			return nil
+		},
+	}
+	store.register(cmd, p)
+	request.register(cmd)
+	cmd.Flags().Int64Var(&replicas, "replicas", 0, "how many replicas of the service run at a time (default: not checked)")
+	if p.Numbers {
+		cmd.Flags().IntVar(&store.waits, "wait-replicas", 0, "wait_replicas of the application's configuration")
+	}
+	jsonFlag(cmd, &asJSON)
+	return cmd
+}
+
+type doctor struct {
+	store    *storeFlags
+	request  *requestFlags
+	replicas int64
+	findings.List
+}
+
+func (d *doctor) compares() bool { return d.store.quarantine == lease.QuarantineOnChange }
+
+func (d *doctor) examine(ctx context.Context) {
+	o, err := d.store.open(ctx)
+	if err != nil {
+		d.Fault("connect", err.Error(), "nothing else could be checked")
+		return
+	}
+	defer func() { _ = o.Close() }()
+	d.OK("connect", o.String())
+	if file := d.store.app.file; file != "" {
+		d.OK("config", file)
+	}
+	if examine := o.Extras().Examine; examine != nil {
+		found, err := examine(ctx, d.name())
+		d.List = append(d.List, found...)
+		if err != nil {
+			d.Unknown("store", err)
+		}
+	}
+	d.incarnation(ctx)
+	if !d.request.lends() {
+		d.Note("mode", fmt.Sprintf("%s has mode: %s, which lends no worker ids", d.store.app.file, d.request.mode), "there is no namespace to check")
+	}
+	d.namespace(ctx, o)
+}
+
+// name returns the namespace, or a placeholder if none is given.
+func (d *doctor) name() string { return cmp.Or(d.store.namespace, "snowlease-doctor") }
+
+// incarnation checks that several connections reach the same server.
+func (d *doctor) incarnation(ctx context.Context) {
+	const check = "incarnation"
+	if !d.compares() {
+		d.OK(check, "not compared (quarantine: never)")
+		return
+	}
+	ask := func() (string, error) {
+		o, err := d.store.at.Again(ctx, d.store.options())
+		if err != nil {
+			return "", err
+		}
+		id, err := o.Incarnation(ctx, d.name())
+		return id, errors.Join(err, o.Close())
+	}
+	seen := map[string]bool{}
+	last := ""
+	for range 4 {
+		id, err := ask()
+		if err != nil {
+			told := slices.ContainsFunc(d.List, func(f lease.Finding) bool { return f.Level == lease.LevelFault && f.Check == "rights" })
+			if errors.Is(err, lease.ErrSetup) && !told {
+				d.Fault(check, err.Error(), "no worker id can be borrowed until this is fixed")
+			} else {
+				d.Unknown(check, err)
+			}
+			return
+		}
+		seen[id], last = true, id
+	}
+	if len(seen) == 1 {
+		d.OK(check, last+", the same on 4 connections")
+		return
+	}
+	d.Fault(check, fmt.Sprintf("4 connections reached %d different servers, the last %s", len(seen), last),
+		"several servers answer at this address: make it lead to only one of them, the primary or one node of the cluster")
+}
+
+func (d *doctor) print(cmd *cobra.Command, asJSON bool) error {
+	for _, f := range d.List {
+		f.Seen = printable.Text(f.Seen)
+		if asJSON {
+			if err := printJSON(cmd.OutOrStdout(), f); err != nil {
+				return err
+			}
+			continue
+		}
+		text := fmt.Sprintf("%-5s  %-13s  %s\n", f.Level, f.Check, f.Seen)
+		if f.Advice != "" {
+			text += fmt.Sprintf("%22s-> %s\n", "", f.Advice)
+		}
+		if _, err := io.WriteString(cmd.OutOrStdout(), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

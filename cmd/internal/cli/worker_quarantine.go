@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
+)
+
+func quarantineCommand(p program) *cobra.Command {
+	var reason string
+	c := new(change)
+	c.question = func() string {
+		return fmt.Sprintf("Put namespace %q in quarantine? New ids will carry times up to max-ttl ahead for a while.", c.store.namespace)
+	}
+	c.do = func(ctx context.Context, o *target.Opened) (string, error) {
+		rec, err := o.Quarantine(ctx, c.store.namespace, "by hand: "+reason)
+		return "lends only above " + at(rec.Quarantine), err
+	}
+	cmd := changeCommand(p, &cobra.Command{
+		Use:   "quarantine --namespace NS [flags]",
+		Short: "Lend above all forgotten leases after restoring a backup",
+		Long: `Quarantine makes a namespace lend only above every lease that the store may have
+forgotten: above the time in max-ttl + skew, as the namespace has pinned them. Processes
+keep running. New ids carry times up to max-ttl ahead until the clock catches up. With
+exact_times, a process without a worker id waits until then.
+
+Use it after restoring a store from a backup: the store lacks the leases granted since,
+and may not look changed. Run it before the service reaches the restored store, since the
+marks there may be too low. Failovers, restarts and lost records are detected without it.`,
+		Example: `  snowlease quarantine --namespace orders --reason 'backup of 06:00 restored'`,
+	}, c)
+	cmd.Flags().StringVar(&reason, "reason", p.Name+" quarantine", "reason to show to processes that wait")
+	return cmd
+}
