@@ -12,7 +12,7 @@ export TESTTIME ?= 20m
 CHAOSTIME ?= 10m
 SEED ?= 0
 LOSSES ?= 1
-SEEDS ?= 100000
+SEEDS ?= 5000
 ATTACK ?=
 STORES ?= redis mariadb mysql galera postgres etcd local numbers
 ENGINES ?= mysql mariadb galera postgresql sqlite redis valkey
@@ -93,8 +93,8 @@ engines: prove-deps ## run the tests on each version of ENGINES and update docs/
 	go run ./internal/test/engines $(ENGINES)
 
 .PHONY: soak
-soak: ## simulate SEEDS seeds (half an hour); continues a stopped run
-	cd proof/simulate && go test -tags soak -count=1 -timeout 0 -v -run 'TestSoak$$' . -soak.seeds=$(SEEDS)
+soak: ## simulate SEEDS seeds on each store (half an hour)
+	cd proof/simulate && go test -count=1 -timeout 0 -v -run 'TestSeeds|TestCalm' . -args -count $(SEEDS)
 
 .PHONY: fuzz
 fuzz: ## run each fuzz test that FUZZ matches for FUZZTIME

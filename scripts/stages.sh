@@ -167,8 +167,8 @@ prove)
 	stage mysql mysql
 	stage docs gotest . ./internal/test/docstest
 	wait $waiting
-	# Processes that start within their time, and a thousand at once, need the machine.
-	stage fleets gotest proof -p 2 -parallel 4 ./fleet ./load ./gormkeys
+	# A thousand processes at once need the machine.
+	stage fleets gotest proof -p 2 -parallel 4 ./load ./gormkeys
 	stage mutants gotest proof -parallel 6 ./mutation
 	wait $computing
 	;;

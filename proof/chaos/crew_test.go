@@ -53,12 +53,11 @@ type seat struct {
 
 // A process issues ids.
 type process struct {
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	journal string
-	stream  stream        // empty: ids under a lease
-	gone    chan struct{} // closed when it has ended
-	meant   atomic.Bool   // its end is intended
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	order
+	gone  chan struct{} // closed when it has ended
+	meant atomic.Bool   // its end is intended
 
 	ids    atomic.Int64
 	worker atomic.Int64
@@ -117,7 +116,7 @@ func (c *crew) fill(s *seat) error {
 	if err != nil {
 		return err
 	}
-	p := &process{cmd: exec.Command(program), journal: o.Journal, stream: o.Stream, gone: make(chan struct{})}
+	p := &process{cmd: exec.Command(program), order: o, gone: make(chan struct{})}
 	p.worker.Store(-1)
 	p.cmd.Env = append(os.Environ(), orderVariable+"="+string(text))
 	p.cmd.Stderr = errorLog{p}
@@ -227,7 +226,9 @@ func (c *crew) present() (all []*process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.seats {
-		all = append(all, c.seats[i].process)
+		if p := c.seats[i].process; p != nil {
+			all = append(all, p)
+		}
 	}
 	return all
 }
@@ -251,22 +252,34 @@ func (c *crew) issued() (n int64) {
 // ceiling returns the last millisecond of all grants of a worker id.
 func (c *crew) ceiling(worker int64) (last int64, err error) {
 	for _, p := range c.everybody() {
-		file, err := os.Open(p.journal)
-		if errors.Is(err, os.ErrNotExist) { // not begun
-			continue
-		}
+		all, err := p.entries()
 		if err != nil {
 			return 0, err
 		}
-		in := bufio.NewReader(file)
-		for e, err := readEntry(in); err == nil; e, err = readEntry(in) {
+		for _, e := range all {
 			if e.kind == granted && e.worker == worker {
 				last = max(last, e.ceiling)
 			}
 		}
-		_ = file.Close() // only read
 	}
 	return last, nil
+}
+
+// entries returns what a process has noted so far.
+func (p *process) entries() (all []entry, err error) {
+	file, err := os.Open(p.Journal)
+	if errors.Is(err, os.ErrNotExist) { // not begun
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	in := bufio.NewReader(file)
+	for e, err := readEntry(in); err == nil; e, err = readEntry(in) {
+		all = append(all, e)
+	}
+	return all, nil
 }
 
 // dismiss ends all processes, cleanly where possible.
@@ -290,9 +303,7 @@ func (c *crew) dismiss() error {
 // end ends the remaining processes and the thread that starts them.
 func (c *crew) end() {
 	for _, p := range c.present() {
-		if p != nil {
-			_ = p.kill()
-		}
+		_ = p.kill()
 	}
 	close(c.spawn)
 }

@@ -99,6 +99,12 @@
 // After the clock was set back, a Counter needs twice the step to be level with it
 // again. Losses wait for that.
 //
+// # Moving
+//
+// TestMoving moves a service to more worker ids, to another center or to another database while
+// such processes issue ids, by the steps of docs/upgrade.md. No fault is made but that some
+// processes are killed.
+//
 // # Controls
 //
 // TestControls runs processes that break the protocol in the same harness, and requires

@@ -191,7 +191,7 @@ func damage(slot *os.File, random *rand.Rand) error {
 
 // openFiles limits the number of files that a process may have open.
 func openFiles(p *process, bound uint64) error {
-	if info, err := os.Stat(p.journal); err != nil || info.Size() == 0 { // hardly begun
+	if info, err := os.Stat(p.Journal); err != nil || info.Size() == 0 { // hardly begun
 		return nil
 	}
 	var is unix.Rlimit

@@ -54,13 +54,13 @@ func judgeNumbers(processes []*process) (*verdict, error) {
 	v := &verdict{processes: len(processes), streams: map[stream]int64{}}
 	issued := map[stream][]numberRun{}
 	for _, p := range processes {
-		runs, failed, err := readNumbers(p.journal, p.stream)
+		runs, failed, err := readNumbers(p.Journal, p.Stream)
 		if err != nil {
 			return nil, err
 		}
 		v.failures[otherwise] += failed
-		issued[p.stream.issuer()] = append(issued[p.stream.issuer()], runs...)
-		v.rise(p.stream, runs)
+		issued[p.Stream.issuer()] = append(issued[p.Stream.issuer()], runs...)
+		v.rise(p.Stream, runs)
 	}
 	for s, all := range issued {
 		v.count(s, all)
@@ -170,8 +170,8 @@ func TestJudgeNumbers(t *testing.T) {
 			t.Parallel()
 			var all []*process
 			for i, runs := range c.journals {
-				p := &process{journal: fmt.Sprintf("%s/%d", t.TempDir(), i), stream: cmp.Or(c.stream, []stream{sequence, strictSequence}[min(i, 1)])}
-				file, err := os.Create(p.journal)
+				p := &process{order: order{Journal: fmt.Sprintf("%s/%d", t.TempDir(), i), Stream: cmp.Or(c.stream, []stream{sequence, strictSequence}[min(i, 1)])}}
+				file, err := os.Create(p.Journal)
 				require.NoError(t, err)
 				w := numberWriter{file: file}
 				for _, r := range runs {
@@ -186,7 +186,7 @@ func TestJudgeNumbers(t *testing.T) {
 				require.NoError(t, errors.Join(err, w.err, file.Close()))
 				all = append(all, p)
 			}
-			v, err := judgeNumbers(append(all, &process{journal: t.TempDir() + "/none", stream: c.stream}))
+			v, err := judgeNumbers(append(all, &process{order: order{Journal: t.TempDir() + "/none", Stream: c.stream}}))
 			require.NoError(t, err)
 			require.Equal(t, c.found, found{v.ids, v.duplicates, v.falling, v.disordered}, "%v", v.described)
 			require.EqualValues(t, len(c.journals), v.failures[otherwise])

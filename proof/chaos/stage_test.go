@@ -86,7 +86,7 @@ func newStage(t *testing.T, a *arena, name string, seed uint64) *stage {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", seed, name)
 	s := &stage{
-		T: t, arena: a, name: name, size: *size, order: order{Request: request()}, seed: h.Sum64(),
+		T: t, arena: a, name: name, size: *size, order: order{Request: request(), Layout: layout}, seed: h.Sum64(),
 		length: *duration * time.Duration(a.share) / 100,
 		counts: map[string]int{}, doing: map[string]struct{}{},
 	}
@@ -303,11 +303,7 @@ func (s *stage) judge() *verdict {
 		require.NoError(s, err)
 		return v
 	}
-	var journals []string
-	for _, p := range s.everybody() {
-		journals = append(journals, p.journal)
-	}
-	v, err := judge(journals)
+	v, err := judge(s.everybody())
 	require.NoError(s, err)
 	v.waits = s.waits(v.fresh)
 	return v

@@ -53,20 +53,25 @@ func (v *verdict) describe(format string, args ...any) {
 
 // A loan is a grant with its renewals, as one process noted it.
 type loan struct {
-	entry         // the range after the last renewal
-	used    int64 // the latest millisecond in an id; 0: none
-	back    bool  // given back: ceiling is the last use
-	process string
+	entry       // the range after the last renewal
+	used  int64 // the latest millisecond in an id; 0: none
+	back  bool  // given back: ceiling is the last use
+	by    *process
 }
 
 func (l *loan) String() string {
-	return fmt.Sprintf("worker %d (%d, %d] token %d of %s", l.worker, l.floor, l.ceiling, l.token, l.process)
+	return fmt.Sprintf("worker %d (%d, %d] token %d of %s", l.worker, l.floor, l.ceiling, l.token, l.by.Journal)
+}
+
+// of compares the namespaces and worker ids of two loans.
+func (l *loan) of(other *loan) int {
+	return cmp.Or(cmp.Compare(l.by.Request.Namespace, other.by.Request.Namespace), cmp.Compare(l.worker, other.worker))
 }
 
 // A reading is a journal in the course of being read.
 type reading struct {
 	*verdict
-	name  string
+	by    *process
 	file  io.ReadCloser
 	in    *bufio.Reader
 	run   entry // the last run read
@@ -76,8 +81,8 @@ type reading struct {
 
 // judge reads all journals at once, run by run in the order of ids, so memory does not
 // grow with the number of ids. Each journal rises by itself.
-func judge(journals []string) (*verdict, error) {
-	v := &verdict{processes: len(journals), quarantines: map[int64]bool{}}
+func judge(processes []*process) (*verdict, error) {
+	v := &verdict{processes: len(processes), quarantines: map[int64]bool{}}
 	var (
 		loans []*loan
 		queue readings
@@ -95,15 +100,15 @@ func judge(journals []string) (*verdict, error) {
 		}
 		return true, nil
 	}
-	for _, name := range journals {
-		file, err := os.Open(name)
+	for _, p := range processes {
+		file, err := os.Open(p.Journal)
 		if errors.Is(err, os.ErrNotExist) { // killed before it began
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		r := &reading{verdict: v, name: name, file: file, in: bufio.NewReaderSize(file, 1<<14)}
+		r := &reading{verdict: v, by: p, file: file, in: bufio.NewReaderSize(file, 1<<14)}
 		more, err := next(r)
 		if err != nil {
 			return nil, err
@@ -119,10 +124,10 @@ func judge(journals []string) (*verdict, error) {
 		first, after := r.run.first, r.run.first+r.run.count
 		if first < end {
 			v.duplicates += min(after, end) - first
-			v.describe("ids %d to %d of %s were issued by %s", first, min(after, end)-1, r.name, last)
+			v.describe("ids %d to %d of %s were issued by %s", first, min(after, end)-1, r.by.Journal, last)
 		}
 		if after > end {
-			end, last = after, r.name
+			end, last = after, r.by.Journal
 		}
 		more, err := next(r)
 		if err != nil {
@@ -141,10 +146,10 @@ func judge(journals []string) (*verdict, error) {
 // compare finds loans of a worker id that share a millisecond.
 func (v *verdict) compare(loans []*loan) {
 	v.grants = len(loans)
-	slices.SortFunc(loans, func(a, b *loan) int { return cmp.Or(cmp.Compare(a.worker, b.worker), cmp.Compare(a.floor, b.floor)) })
+	slices.SortFunc(loans, func(a, b *loan) int { return cmp.Or(a.of(b), cmp.Compare(a.floor, b.floor)) })
 	var before *loan // the loan of the worker id that reaches furthest
 	for _, l := range loans {
-		if before != nil && before.worker != l.worker {
+		if before != nil && before.of(l) != 0 {
 			before = nil
 		}
 		if l.floor >= l.ceiling { // given back unused
@@ -169,9 +174,9 @@ func (r *reading) next() (bool, error) {
 			r.close()
 			return false, nil
 		case err != nil:
-			return false, fmt.Errorf("%s: %w", r.name, err)
+			return false, fmt.Errorf("%s: %w", r.by.Journal, err)
 		case r.end:
-			return false, fmt.Errorf("%s: a record of kind %q after the last one", r.name, e.kind)
+			return false, fmt.Errorf("%s: a record of kind %q after the last one", r.by.Journal, e.kind)
 		}
 		switch e.kind {
 		case runOf:
@@ -200,30 +205,30 @@ func (r *reading) next() (bool, error) {
 // had been lent by then.
 func (r *reading) take(e entry) error {
 	if e.count < 1 {
-		return fmt.Errorf("%s: a run of %d ids", r.name, e.count)
+		return fmt.Errorf("%s: a run of %d ids", r.by.Journal, e.count)
 	}
 	if e.first < r.run.first+r.run.count {
 		r.falling++
-		r.describe("ids of %s fell from %d to %d", r.name, r.run.first+r.run.count-1, e.first)
+		r.describe("ids of %s fell from %d to %d", r.by.Journal, r.run.first+r.run.count-1, e.first)
 	}
 	r.run = e
 	r.runs++
 	r.ids += e.count
-	first, err := layout.Decode(e.first)
+	first, err := r.by.Layout.Decode(e.first)
 	if err != nil {
-		return fmt.Errorf("%s: %w", r.name, err)
+		return fmt.Errorf("%s: %w", r.by.Journal, err)
 	}
 	ms := first.Time.UnixMilli()
 	for i := len(r.loans) - 1; i >= 0; i-- {
 		l := r.loans[i]
-		if l.worker == first.Worker && l.floor < ms && ms <= l.ceiling && first.Sequence+e.count <= layout.PerTick() {
+		if l.worker == first.Worker && l.floor < ms && ms <= l.ceiling && first.Sequence+e.count <= r.by.Layout.PerTick() {
 			l.used = max(l.used, ms)
 			return nil
 		}
 	}
 	r.outside += e.count
 	r.describe("ids %d to %d (worker %d, %d ms) of %s lie outside of what it had been lent: %v",
-		e.first, e.first+e.count-1, first.Worker, ms, r.name, r.loans)
+		e.first, e.first+e.count-1, first.Worker, ms, r.by.Journal, r.loans)
 	return nil
 }
 
@@ -237,7 +242,7 @@ func (r *reading) lent(e entry) {
 		}
 	}
 	r.fresh = append(r.fresh, e.at)
-	r.loans = append(r.loans, &loan{entry: e, process: r.name})
+	r.loans = append(r.loans, &loan{entry: e, by: r.by})
 }
 
 // giveBack cuts a loan to its last use.
@@ -354,18 +359,18 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var names []string
+			var all []*process
 			dir := t.TempDir()
 			for i, entries := range c.journals {
-				names = append(names, fmt.Sprintf("%s/%d", dir, i))
-				j, err := openJournal(names[i])
+				all = append(all, &process{order: order{Journal: fmt.Sprintf("%s/%d", dir, i)}})
+				j, err := openJournal(all[i].Journal)
 				require.NoError(t, err)
 				for _, e := range entries {
 					j.put(e)
 				}
 				require.NoError(t, errors.Join(j.err, j.file.Close()))
 			}
-			v, err := judge(append(names, dir+"/none"))
+			v, err := judge(append(all, &process{order: order{Journal: dir + "/none"}}))
 			require.NoError(t, err)
 			require.Equal(t, c.found, found{v.ids, v.duplicates, v.outside, v.falling, v.shared}, "%v", v.described)
 			require.Equal(t, c.found == found{ids: c.found.ids}, v.sound())

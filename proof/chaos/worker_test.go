@@ -30,6 +30,7 @@ type order struct {
 	Store   store
 	Break   string // a way to break the protocol, or empty
 	Request lease.Request
+	Layout  snowflake.Layout
 	Journal string // file
 	Seed    uint64
 	Stream  stream // a stream of numbers instead of ids under a lease
@@ -81,7 +82,7 @@ func work(text string) int {
 	if err != nil {
 		return fail(err)
 	}
-	g, err := generator.New(layout)
+	g, err := generator.New(o.Layout)
 	if err != nil {
 		return fail(err)
 	}

@@ -223,20 +223,6 @@ func blind(v verbs) verbs {
 	return v
 }
 
-func renewExpired(v verbs) verbs {
-	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-		ns = looked(ns, now, inc, g.Request)
-		if s := ns.Slots[g.Worker]; s.Owner == g.Owner && s.Token == g.Token {
-			lived, renewed, err := change(ns, g.Worker, func(s *rules.Slot) { s.Expires = max(s.Expires, now+g.Skew.Milliseconds()) }).Renew(now, inc, g)
-			if err == nil {
-				return lived, renewed, nil
-			}
-		}
-		return ns.Renew(now, inc, g)
-	}
-	return v
-}
-
 // takeAnew gives a slot without an owner to a former holder whose ceiling lies ahead.
 func takeAnew(v verbs) verbs {
 	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
@@ -500,40 +486,5 @@ func TestBroken(t *testing.T) {
 				t.Errorf("no %v found", c.want)
 			}
 		})
-	}
-}
-
-// older renews the recorded lease even for a newer grant.
-func older(v verbs) verbs {
-	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-		g.Token = min(g.Token, ns.Slots[g.Worker].Token)
-		return ns.Renew(now, inc, g)
-	}
-	return v
-}
-
-// TestSpare shows which rules are stricter than uniqueness requires while every loss
-// is noticed.
-func TestSpare(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name   string
-		broken func(verbs) verbs
-	}{
-		{"a lease that has expired is renewed", renewExpired},
-		{"a grant newer than the one on record is renewed", older},
-	} {
-		for _, faults := range []config{
-			{TTL: []int8{2, 2}, Ticks: 5, Wipe: true, Parts: true, Losses: 2},
-			{TTL: []int8{1, 1}, Ticks: 5, Failover: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
-		} {
-			t.Run(c.name, func(t *testing.T) {
-				t.Parallel()
-				faults.Name, faults.Limit = c.name, limit()
-				m := newModel(faults, c.broken(theRules()))
-				m.only = duplicate
-				explore(t, m)
-			})
-		}
 	}
 }

@@ -16,7 +16,6 @@
 //   - the SQL of dbseq on an in-memory SQLite
 //   - the transactions of etcdseq, by its real client without a connection, on the storage code
 //     of an etcd member
-//   - the locked files of hostseq in a directory
 //   - in memory, the rules that the model check explores
 //
 // Only the environment of a process is simulated: its clocks (WithClock, Jitter), its
@@ -51,12 +50,6 @@
 // EtcdPlans are for Etcd, where the center runs in the processes: the network carries the
 // requests of its client, and the clock of a host is the center's for that process. So plans
 // that lose records keep all these clocks within the skew.
-//
-// LocalPlans are for Local, where the processes share one host. The network is the host's
-// disk: calls are slow, fail, or fail after the write was done. No call is duplicated, and
-// none happens after its process has ended, because its locks end with it. The center's
-// clock is the host's, and steps by any amount. A restart is a reboot of the host. Records
-// are damaged. These plans do not lose the directory; TestLocalLimits does.
 //
 // # What is checked
 //
@@ -93,7 +86,7 @@
 //	plan, plans, faults       plans, how they are drawn, and how faults are carried out
 //	workerids, ledger, calm   the subject WorkerIDs and its checks
 //	numbers, numberwire, past, series, numberplans   the subject Numbers
-//	store, memory, redis, sqlite, etcdstore, localstore   the stores
+//	store, memory, redis, sqlite, etcdstore   the stores
 //	trace, tally              the outcome
 //	fleet                     10,000 processes on a store that is away: how fast they recover
 //
@@ -123,7 +116,6 @@
 // # How it is used
 //
 // TestSeeds, TestCalm and TestSequenceSeeds play seeds and print how to rerun a seed that
-// fails. TestTeeth and TestSequenceTeeth break the protocol in some sixty ways and require
-// that these seeds find each. TestShrink lets rapid shrink a failing plan. TestSoak, with
-// the build tag soak, plays as many seeds as its flags say.
+// fails; -count plays more. TestTeeth and TestSequenceTeeth break the protocol in some forty
+// ways and require that these seeds find each. TestShrink lets rapid shrink a failing plan.
 package simulate

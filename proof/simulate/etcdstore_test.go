@@ -81,6 +81,15 @@ func NewEtcd() (Store, error) {
 	return e, err
 }
 
+// tempDir returns a directory, on a memory file system if there is one.
+func tempDir() (string, error) {
+	dir, err := os.MkdirTemp("/dev/shm", "simulate-*")
+	if err != nil {
+		dir, err = os.MkdirTemp("", "simulate-*")
+	}
+	return dir, err
+}
+
 // boot starts on the content of a file.
 func (e *Etcd) boot(content []byte) error {
 	if e.disk != nil {

@@ -65,13 +65,10 @@ func (w *world) strike(f Fault) {
 		n.clock.set(f.N, 0)
 	case StepWall:
 		n.clock.stepWall(f.By)
-	case Down:
+	case Down, Restart:
 		w.count(&w.down[0], 1)
 	case Behind:
 		w.count(&w.down[1], 1)
-	case Restart:
-		w.count(&w.down[0], 1)
-		w.reboot(f.For)
 	case Storm:
 		w.count(&w.storm, f.N)
 	default:

@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -158,57 +157,10 @@ func (q *queue) Release(ctx context.Context, g lease.Grant, lastUsed int64) (err
 
 func (*queue) Extras() lease.Extras { return lease.Extras{Name: "queue"} }
 
-// A member is one process. start and stop are those of a Keeper, or of what a Keeper is
-// compared with.
+// A member is one process.
 type member struct {
-	ids         *generator.Generator
-	start, stop func(context.Context) error
-}
-
-func kept(q *queue, ids *generator.Generator, req lease.Request) (member, error) {
-	k, err := keeper.New(keeper.Config{Center: q, Generator: ids, Request: req, Wait: 5 * time.Minute})
-	return member{ids, k.Start, k.Stop}, err
-}
-
-// fixed gives each renewal 2 s and each later borrow 10 s, and repeats it after 1 s.
-func fixed(q *queue, ids *generator.Generator, req lease.Request) (member, error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	attempt := func(patience time.Duration, call func(context.Context) (lease.Grant, error)) lease.Grant {
-		for {
-			within, cancel := context.WithTimeout(ctx, patience)
-			g, err := call(within)
-			at := ids.Elapsed()
-			cancel()
-			if err == nil {
-				r := generator.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
-				_, _ = ids.Adopt(r)
-				return g
-			}
-			if errors.Is(err, lease.ErrLost) || ctx.Err() != nil {
-				return lease.Grant{}
-			}
-			time.Sleep(time.Second)
-		}
-	}
-	start := func(context.Context) error {
-		borrow := func(patience time.Duration) lease.Grant {
-			req.Owner = lease.NewOwner()
-			return attempt(patience, func(ctx context.Context) (lease.Grant, error) { return q.Acquire(ctx, req) })
-		}
-		g := borrow(5 * time.Minute)
-		go func() {
-			defer close(ended)
-			for ctx.Err() == nil {
-				time.Sleep(req.TTL / 3)
-				if g = attempt(2*time.Second, func(ctx context.Context) (lease.Grant, error) { return q.Renew(ctx, g) }); g == (lease.Grant{}) {
-					g = borrow(10 * time.Second)
-				}
-			}
-		}()
-		return nil
-	}
-	return member{ids, start, func(context.Context) error { cancel(); <-ended; return nil }}, nil
+	*keeper.Keeper
+	ids *generator.Generator
 }
 
 // An outcome is how the members got through an outage.
@@ -222,7 +174,7 @@ const never = 2 * time.Minute
 
 // endure starts the members, takes the store away for as long as it says and lets it come
 // back.
-func endure(t *testing.T, q *queue, spread time.Duration, process func(*queue, *generator.Generator, lease.Request) (member, error)) (o outcome) {
+func endure(t *testing.T, q *queue, spread time.Duration) (o outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
@@ -233,8 +185,9 @@ func endure(t *testing.T, q *queue, spread time.Duration, process func(*queue, *
 		for i := range fleet {
 			ids, err := generator.New(layout)
 			require.NoError(t, err)
-			fleet[i], err = process(q, ids, keeper.NewRequest("fleet", layout))
+			k, err := keeper.New(keeper.Config{Center: q, Generator: ids, Request: keeper.NewRequest("fleet", layout), Wait: 5 * time.Minute})
 			require.NoError(t, err)
+			fleet[i] = member{k, ids}
 		}
 		seen := make(map[int64]bool, 4*q.members)
 		use := func() (without int) {
@@ -264,7 +217,7 @@ func endure(t *testing.T, q *queue, spread time.Duration, process func(*queue, *
 		for i, m := range fleet {
 			starting.Go(func() {
 				time.Sleep(spread * time.Duration(i) / time.Duration(q.members))
-				if err := m.start(context.Background()); err != nil {
+				if err := m.Start(context.Background()); err != nil {
 					t.Error(err)
 				}
 			})
@@ -293,7 +246,7 @@ func endure(t *testing.T, q *queue, spread time.Duration, process func(*queue, *
 			require.Zero(t, use(), "and keep them")
 		}
 		for _, m := range fleet {
-			stopping.Go(func() { _ = m.stop(context.Background()) })
+			stopping.Go(func() { _ = m.Stop(context.Background()) })
 		}
 		stopping.Wait()
 		time.Sleep(5 * time.Minute) // until nothing is queued
@@ -322,7 +275,7 @@ func TestFleetRecovers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			q := starved(members, c.refuses)
-			o := endure(t, q, c.spread, kept)
+			o := endure(t, q, c.spread)
 			t.Logf("%+v", o)
 			calls := func(n int) time.Duration { return q.service * time.Duration(n) / time.Duration(len(q.cores)) }
 			require.LessOrEqual(t, o.started, max(c.spread, calls(members))+time.Second)
@@ -330,19 +283,6 @@ func TestFleetRecovers(t *testing.T) {
 			require.LessOrEqual(t, o.dead, c.sent)
 			require.LessOrEqual(t, o.away, members*3/4)
 			require.LessOrEqual(t, o.back, members*3/4)
-		})
-	}
-}
-
-// The model has teeth: with 2 s for a call and 1 s for a pause, a fifth of them never
-// recover.
-func TestFleetOfFixedRetriesDoesNotRecover(t *testing.T) {
-	for _, refuses := range []bool{false, true} {
-		t.Run(fmt.Sprintf("refuses=%t", refuses), func(t *testing.T) {
-			t.Parallel()
-			o := endure(t, starved(2000, refuses), 0, fixed)
-			t.Logf("%+v", o)
-			require.Equal(t, never, o.recovered)
 		})
 	}
 }

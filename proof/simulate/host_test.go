@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -90,22 +89,6 @@ func (n *node) crash(again time.Duration) {
 	p.die()
 	if again > 0 {
 		n.bootAfter(again)
-	}
-}
-
-// reboot ends all processes if they share one host.
-func (w *world) reboot(again time.Duration) {
-	if _, one := w.stores[0].(oneHost); !one {
-		return
-	}
-	for _, n := range w.nodes {
-		n.crash(max(1, again))
-		w.mu.Lock()
-		all := slices.Clone(n.all)
-		w.mu.Unlock()
-		for _, p := range all { // also those that are frozen beside it
-			p.die()
-		}
 	}
 }
 

@@ -62,10 +62,10 @@ func TestLimits(t *testing.T) {
 		{"who needs less joins while one that holds by more is frozen, and a part is lost", lessAfterMore(1), true},
 		{"clock far back after a loss", after(9*second + 7*second/10), true},
 	} {
-		for _, name := range central {
+		for name, subject := range stores {
 			t.Run(test.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				r := Run(t, test.plan, stores[name])
+				r := Run(t, test.plan, subject)
 				require.NoError(t, r.Err)
 				if test.unique {
 					require.True(t, r.OK(), "%s", r)
@@ -107,11 +107,11 @@ func TestLimitToTheMillisecond(t *testing.T) {
 // TestRevived plays a failover that restores the record of a former holder and forgets
 // what was lent above it.
 func TestRevived(t *testing.T) {
-	for _, name := range central {
+	for name, subject := range stores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range 8 {
-				r := Run(t, revivedBelow(seed), stores[name])
+				r := Run(t, revivedBelow(seed), subject)
 				require.True(t, r.OK(), "%s", r)
 			}
 		})

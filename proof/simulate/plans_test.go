@@ -16,9 +16,6 @@ import (
 // The others lose none, and the clock steps by any amount.
 func Plans() *rapid.Generator[Plan] { return rapid.Custom(drawPlan) }
 
-// LocalPlans draws plans for Local. The clock steps by any amount, whatever else happens.
-func LocalPlans() *rapid.Generator[Plan] { return rapid.Custom(drawLocalPlan) }
-
 // EtcdPlans draws plans for Etcd, which loses no records when it restarts. In plans that lose
 // records, the clocks of all hosts differ by at most the skew, also from what they showed before.
 func EtcdPlans() *rapid.Generator[Plan] { return rapid.Custom(drawEtcdPlan) }
@@ -68,12 +65,6 @@ func drawEtcdPlan(t *rapid.T) Plan {
 			f.By, walls[f.Node] = is-walls[f.Node], is
 		}
 	}
-	return p
-}
-
-func drawLocalPlan(t *rapid.T) Plan {
-	p := draw(t, steadyLocal, lossyLocal)
-	p.Net.Double = 0 // a disk carries out no call twice
 	return p
 }
 
@@ -143,12 +134,6 @@ var (
 		Stop, Storm, Suspend, Rate, StepWall, Burst,
 	}
 	lossy = []Kind{Wipe, Failover, DropMark, Restart, DropLease, DropMeta, DropOwners}
-
-	steadyLocal = []Kind{
-		Crash, Stop, StepCenter, Freeze, Restart, StepCenter, Stop, LoseReply, Cut,
-		Down, Storm, Suspend, StepClock, Rate, Burst, Crash,
-	}
-	lossyLocal = []Kind{DropMark, DropLease}
 
 	steadyEtcd = append(slices.Clone(steady), Restart, StepWall)
 	lossyEtcd  = []Kind{Wipe, Failover, DropMark, DropMeta, Failover, DropLease, DropOwners}

@@ -19,8 +19,6 @@ type process struct {
 	net            way
 	timers, chance *rand.Rand // for timers; for the time and amount of demand
 
-	atEnd func() // what the kernel does when the process ends, or nil
-
 	started, stopping, dead, gone bool
 	again                         time.Duration // after a stop
 	frozen                        int
@@ -68,7 +66,6 @@ func (p *process) live() {
 // leave ends the process. Another one replaces it if it was the current one.
 func (p *process) leave() {
 	w := p.w
-	p.quit()
 	w.mu.Lock()
 	p.gone = true
 	again := time.Duration(0)
@@ -87,16 +84,6 @@ func (p *process) die() {
 	p.w.mu.Lock()
 	p.dead = true
 	p.w.mu.Unlock()
-	p.quit()
-}
-
-func (p *process) quit() {
-	if p.atEnd == nil {
-		return
-	}
-	p.w.enter()
-	p.atEnd()
-	p.w.leave()
 }
 
 // awake waits while the process is frozen, and reports whether it continues. A dead

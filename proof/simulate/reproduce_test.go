@@ -11,7 +11,7 @@ import (
 // TestReproducible checks that the same seed yields the same run, to the last step.
 func TestReproducible(t *testing.T) {
 	for name, subject := range stores {
-		n := map[string]int{"memory": 60, "redis": 20, "sqlite": 10, "etcd": 20, "local": 60}[name]
+		n := map[string]int{"memory": 60, "redis": 20, "sqlite": 10, "etcd": 20}[name]
 		repeat(t, name, n, plansOf(name), subject)
 	}
 }

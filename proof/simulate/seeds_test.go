@@ -19,25 +19,18 @@ var stores = map[string]WorkerIDs{
 	"redis":  {Store: NewRedis},
 	"sqlite": {Store: NewSQLite},
 	"etcd":   {Store: NewEtcd},
-	"local":  {Store: NewLocal},
 }
-
-// central lists the stores that have the faults of a center.
-var central = []string{"memory", "redis", "sqlite", "etcd"}
 
 // plansOf draws plans for a store.
 func plansOf(store string) *rapid.Generator[Plan] {
-	switch store {
-	case "local":
-		return LocalPlans()
-	case "etcd":
+	if store == "etcd" {
 		return EtcdPlans()
 	}
 	return Plans()
 }
 
-// seedsOf is the number of seeds that CI runs on each store: 2,300 in all on the central ones.
-var seedsOf = map[string]int{"memory": 1300, "redis": 400, "sqlite": 300, "etcd": 300, "local": 400}
+// seedsOf is the number of seeds that CI runs on each store: 2,300 in all.
+var seedsOf = map[string]int{"memory": 1300, "redis": 400, "sqlite": 300, "etcd": 300}
 
 // calmSeedsOf is the number of calm seeds that CI runs on each store.
 var calmSeedsOf = map[string]int{"memory": 200, "redis": 40, "sqlite": 20, "etcd": 20}
@@ -66,8 +59,8 @@ func TestSeeds(t *testing.T) {
 // TestCalm checks that losses alone leave no holder without ids, and no starting
 // process for longer than the skew plus one second, on etcd plus half of MaxTTL.
 func TestCalm(t *testing.T) {
-	for _, name := range central {
-		play(t, name, calmSeedsOf[name], CalmPlans(), stores[name])
+	for name, subject := range stores {
+		play(t, name, calmSeedsOf[name], CalmPlans(), subject)
 	}
 }
 

@@ -13,7 +13,7 @@ func TestShrink(t *testing.T) {
 	for name, subject := range stores {
 		t.Run(name, func(t *testing.T) {
 			if given := flag.Lookup("rapid.checks"); given.Value.String() == given.DefValue {
-				set(t, "rapid.checks", map[string]string{"memory": "100", "redis": "20", "sqlite": "5", "etcd": "20", "local": "20"}[name])
+				set(t, "rapid.checks", map[string]string{"memory": "100", "redis": "20", "sqlite": "5", "etcd": "20"}[name])
 			}
 			rapid.Check(t, func(rt *rapid.T) {
 				if r := Run(t, plansOf(name).Draw(rt, "plan"), subject); !r.OK() {

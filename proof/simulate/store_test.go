@@ -13,7 +13,7 @@ const namespace = "sim"
 // A Store holds a center's records and plays the faults that it supports. It lives
 // within one bubble. Its clock is the bubble's plus its steps.
 type Store interface {
-	// Name returns memory, redis, sqlite, etcd or local.
+	// Name returns memory, redis, sqlite or etcd.
 	Name() string
 	// Center returns the product's center for one process.
 	Center(*Host) (lease.Center, error)
@@ -40,12 +40,7 @@ type Store interface {
 type Slot struct {
 	Mark  int64  // -1: none
 	Owner string // hexadecimal; empty: nobody
-
-	Damaged bool // unreadable, so the worker id is not lent
 }
-
-// oneHost is a store whose processes run on one host.
-type oneHost interface{ oneHost() }
 
 // nearby is a store whose centers run in the processes, by the clocks of their hosts. The
 // network carries the requests of a center, each at most once.
@@ -59,25 +54,22 @@ func (o *offset) Step(by time.Duration) { o.by += by }
 func (o *offset) Now() time.Time        { return time.Now().Add(o.by) }
 
 // stepped is a center whose calls are one step each.
-type stepped struct {
-	lease.Center
-	step func(ctx context.Context, call func() error) error
-}
+type stepped struct{ lease.Center }
 
 func (c stepped) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
-	return g, c.step(ctx, func() error {
+	return g, Step(ctx, func() error {
 		g, err = c.Center.Acquire(ctx, req)
 		return err
 	})
 }
 
 func (c stepped) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
-	return renewed, c.step(ctx, func() error {
+	return renewed, Step(ctx, func() error {
 		renewed, err = c.Center.Renew(ctx, g)
 		return err
 	})
 }
 
 func (c stepped) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
-	return c.step(ctx, func() error { return c.Center.Release(ctx, g, lastUsed) })
+	return Step(ctx, func() error { return c.Center.Release(ctx, g, lastUsed) })
 }

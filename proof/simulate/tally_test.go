@@ -78,22 +78,3 @@ func (t Tally) faults() string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-// Table returns named tallies as rows of a Markdown table, and the sum of all events.
-func Table(names []string, tallies map[string]*Tally) string {
-	var b strings.Builder
-	b.WriteString("| store | seeds | rules broken | steps | virtual time | processes | ids | grants | renewals | swaps | given back | leases lost | answers \"quarantine\" |\n")
-	b.WriteString("|---|" + strings.Repeat("--:|", 12) + "\n")
-	var all Tally
-	row := func(name string, t Tally) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %v | %d | %d | %d | %d | %d | %d | %d | %d |\n", name, t.Runs, t.Bad, t.Steps,
-			t.Time.Round(time.Minute), t.Processes, t.IDs, t.Grants, t.Renewals, t.Swaps, t.Releases, t.Lost, t.Quarantined)
-	}
-	for _, name := range names {
-		row(name, *tallies[name])
-		all.Add(*tallies[name])
-	}
-	row("all", all)
-	fmt.Fprintf(&b, "\nFaults: %s; requests dropped %d.\n", all.faults(), all.Dropped)
-	return b.String()
-}

@@ -35,26 +35,16 @@ func TestTeeth(t *testing.T) {
 
 		// Centers.
 		{"no quarantine", center(noQuarantine), Duplicate, nil, 0},
-		{"quarantine of half its length", center(shortQuarantine), Overlap, nil, 0},
-		{"ceiling above what a quarantine covers", center(highCeiling), Overlap, nil, 0},
-		{"lent from the clock on after a loss", center(atTheClock), Duplicate, nil, 0},
 		{"extended below a quarantine", center(extendedBelow), Overlap, revivedBelow, 0},
 		{"another server not noticed", WorkerIDs{Store: newUnnoticed}, Overlap, nil, 0},
 		{"another server not noticed, Redis", WorkerIDs{Store: NewRedis, Center: neverRedis}, Overlap, nil, 0},
 		{"another server not noticed, SQLite", WorkerIDs{Store: NewSQLite, Center: neverSQLite}, Overlap, nil, 0},
-		{"least score is taken though it runs", center(leastScore), Duplicate, nil, 0},
-		{"renewal by anybody", center(unfencedRenew), Duplicate, nil, 15},
 		{"release by anybody", center(unfencedRelease), MarkFell, nil, 34},
-		{"who is not on record takes a worker id anew", center(retake), Overlap, nil, 0},
-		{"renewal lowers the mark", center(loweredMark), MarkFell, nil, 0},
-		{"mark of a slot is forgotten when it is lent", center(forgottenMark), Duplicate, nil, 0},
-		{"a raise is used at once", center(usedAtOnce), Overlap, nil, 0},
 		{"a pin falls at once", center(fallenAtOnce), Overlap, lessAfterMore, 0},
 
 		// Time without ids.
 		{"who starts waits for exact times", center(exactStart), Late, calm, 0},
 		{"holders wait for exact times", center(exactHolder), Paused, calm, 24},
-		{"a quarantine is said to last a second longer", center(slow), Late, calm, 0},
 
 		// Transactions of etcd, and clusters.
 		{"holder ignores its ceiling, etcd", held(NewEtcd, pastCeiling), Duplicate, nil, 0},
@@ -65,16 +55,6 @@ func TestTeeth(t *testing.T) {
 		{"acknowledged writes are lost", onEtcd(forgetful), Overlap, nil, 85},
 		{"a restore that does not show, and no quarantine by hand", onEtcd(silent), Overlap, nil, 29},
 		{"a write does not tell which cluster it reached", onEtcd(unmarked), Duplicate, betweenReadAndWrite, 0},
-
-		// Hosts.
-		{"holder ignores its ceiling, local", held(NewLocal, pastCeiling), Duplicate, nil, 0},
-		{"release says that nothing was used, local", held(NewLocal, usedNothing), Duplicate, nil, 222},
-		{"each process has a directory", WorkerIDs{Store: newScattered}, Overlap, nil, 0},
-		{"marks are forgotten", onDisk(oldMarks), Overlap, nil, 0},
-		{"lock that locks nothing", onDisk(noLock), Overlap, nil, 0},
-		{"damaged record is taken for none", onDisk(damagedIsNew), Overlap, nil, 0},
-		{"clock is believed when it is behind the mark", onDisk(believed), Overlap, nil, 0},
-		{"renewal is answered before it is written", onDisk(unwritten), Overlap, nil, 0},
 	} {
 		t.Run(tooth.name, func(t *testing.T) {
 			t.Parallel()
@@ -262,18 +242,6 @@ func noQuarantine(w wrong) odd {
 	}}
 }
 
-func shortQuarantine(w wrong) odd {
-	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
-		g, err := w.Acquire(ctx, req)
-		if quarantined(err) {
-			w.change(func(ns *rules.Namespace, now int64) {
-				ns.Meta.Quarantine = min(ns.Meta.Quarantine, now+(req.MaxTTL+req.Skew).Milliseconds()/2)
-			})
-		}
-		return g, err
-	}}
-}
-
 // look looks for a loss as the center does before each verb, and then calls then.
 func (w wrong) look(req lease.Request, then func(ns *rules.Namespace, was int64)) {
 	var was int64
@@ -350,104 +318,9 @@ func exactHolder(w wrong) odd {
 	}}
 }
 
-// slow reports a quarantine that is one second longer than it is.
-func slow(w wrong) odd {
-	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
-		g, err := w.Acquire(ctx, req)
-		if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
-			q.Until = q.Until.Add(time.Second)
-		}
-		return g, err
-	}}
-}
-
-func atTheClock(w wrong) odd {
-	return odd{acquire: func(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
-		w.unseen(req, func() { g, err = w.Acquire(ctx, req) })
-		return g, err
-	}}
-}
-
 func extendedBelow(w wrong) odd {
 	return odd{renew: func(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
 		w.unseen(g.Request, func() { renewed, err = w.Renew(ctx, g) })
-		return renewed, err
-	}}
-}
-
-// highCeiling lends at once above a loss, with a ceiling as high as usual.
-func highCeiling(w wrong) odd {
-	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
-		g, err := w.Acquire(ctx, req)
-		if !quarantined(err) {
-			return g, err
-		}
-		var end int64
-		w.change(func(ns *rules.Namespace, _ int64) { end, ns.Meta.Quarantine = ns.Meta.Quarantine, 0 })
-		if g, err = w.store.Records.Acquire(ctx, req); err == nil {
-			g.Floor, g.Ceiling = end, end+req.TTL.Milliseconds()
-			w.slot(g, func(s *rules.Slot, _ int64) { s.Floor, s.Mark = g.Floor, g.Ceiling })
-		}
-		return g, err
-	}}
-}
-
-func leastScore(w wrong) odd {
-	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
-		g, err := w.Acquire(ctx, req)
-		if !errors.As(err, new(*lease.NoFreeWorkerError)) {
-			return g, err
-		}
-		w.change(func(ns *rules.Namespace, _ int64) {
-			least := slices.MinFunc(ns.Slots, func(a, b rules.Slot) int { return int(a.Expires - b.Expires) })
-			at := slices.Index(ns.Slots, least)
-			ns.Slots[at].Expires, ns.Slots[at].Mark = 0, 0
-		})
-		return w.store.Records.Acquire(ctx, req)
-	}}
-}
-
-// again renews once more after a change that allows it.
-func (w wrong) again(when func(rules.Slot) bool) odd {
-	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-		renewed, err := w.Renew(ctx, g)
-		if !errors.Is(err, lease.ErrLost) {
-			return renewed, err
-		}
-		may := false
-		w.slot(g, func(s *rules.Slot, now int64) {
-			if may = when(*s); may {
-				s.Owner, s.Token, s.Floor = g.Owner, g.Token, g.Floor
-				s.Expires = now + g.TTL.Milliseconds()
-			}
-		})
-		if !may {
-			return renewed, err
-		}
-		return w.store.Records.Renew(ctx, g)
-	}}
-}
-
-func unfencedRenew(w wrong) odd {
-	return w.again(func(rules.Slot) bool { return true })
-}
-
-func retake(w wrong) odd {
-	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-		renewed, err := w.Renew(ctx, g)
-		if !errors.Is(err, lease.ErrLost) {
-			return renewed, err
-		}
-		w.change(func(ns *rules.Namespace, now int64) {
-			s := &ns.Slots[g.Worker]
-			if ns.Meta.Quarantine >= now && s.Expires < now && g.Ceiling > now+g.Skew.Milliseconds() {
-				ceiling := max(s.Mark, g.Ceiling, now+g.TTL.Milliseconds())
-				s.Owner, s.Token, s.Floor = g.Owner, max(s.Token, g.Token, now)+1, g.Floor
-				s.Mark, s.Expires = ceiling, now+g.TTL.Milliseconds()
-				renewed, err = g, nil
-				renewed.Token, renewed.Now, renewed.Ceiling = s.Token, now, ceiling
-			}
-		})
 		return renewed, err
 	}}
 }
@@ -459,30 +332,6 @@ func unfencedRelease(w wrong) odd {
 			w.slot(g, func(s *rules.Slot, now int64) { s.Expires, s.Mark = now-1, lastUsed })
 		}
 		return err
-	}}
-}
-
-func loweredMark(w wrong) odd {
-	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-		renewed, err := w.Renew(ctx, g)
-		if err == nil {
-			renewed.Ceiling = max(g.Ceiling, renewed.Now+g.TTL.Milliseconds())
-			w.slot(g, func(s *rules.Slot, _ int64) { s.Mark = renewed.Now + g.TTL.Milliseconds() })
-		}
-		return renewed, err
-	}}
-}
-
-func forgottenMark(w wrong) odd {
-	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
-		w.change(func(ns *rules.Namespace, _ int64) {
-			for i := range ns.Slots {
-				if s := &ns.Slots[i]; s.Owner == [16]byte{} {
-					s.Expires, s.Mark = 0, 0
-				}
-			}
-		})
-		return w.Acquire(ctx, req)
 	}}
 }
 
@@ -512,14 +361,6 @@ func lessAfterMore(seed int) Plan {
 	p.Dice, p.Others, p.Opened = uint64(seed), []Times{{4 * second, 4 * second, second / 10}}, 1
 	p.Nodes[0].Times, p.Nodes[1].Start, p.Nodes[2].Start = 1, second*6/5, second*8/5
 	return p
-}
-
-func usedAtOnce(w wrong) odd {
-	return w.after(func(ns *rules.Namespace) {
-		if p := &ns.Meta.Pin; !p.Change.Falls {
-			p.Change = lease.PinChange{}
-		}
-	})
 }
 
 func fallenAtOnce(w wrong) odd {

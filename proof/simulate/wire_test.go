@@ -16,7 +16,6 @@ import (
 var (
 	errOver    = errors.New("simulate: the run is over")
 	errNetwork = errors.New("simulate: connection reset")
-	errDead    = errors.New("simulate: the process has ended")
 )
 
 // A way is the path of a process's calls to a store and back. Its network delays,
@@ -81,9 +80,8 @@ func (p *process) fate(way way) fate {
 
 // once reports whether no request arrives twice.
 func (w *world) once() bool {
-	_, disk := w.stores[0].(oneHost)
 	_, near := w.stores[0].(nearby)
-	return disk || near
+	return near
 }
 
 type answer[T any] struct {
@@ -321,7 +319,6 @@ func kindOf(err error) string {
 		{redissegments.ErrChanged, "changed"},
 		{errOver, "over"},
 		{errNetwork, "network"},
-		{errDead, "dead"},
 		{context.DeadlineExceeded, "timeout"},
 		{context.Canceled, "given up"},
 		{generator.ErrLeaseExpired, "expired"},

@@ -15,7 +15,7 @@ import (
 // WorkerIDs is the subject of a run whose processes borrow worker ids and make ids
 // with them. A zero field other than Store selects the product's own.
 type WorkerIDs struct {
-	Store func() (Store, error) // NewMemory, NewRedis, NewSQLite, NewEtcd, NewLocal
+	Store func() (Store, error) // NewMemory, NewRedis, NewSQLite, NewEtcd
 	// Center makes the center of one process. It runs beyond the network: a client of
 	// the store takes its round trips itself.
 	Center func(Store, *Host) (lease.Center, error)
@@ -148,15 +148,7 @@ func (l *leases) look(compare bool) {
 }
 
 // room returns how many worker ids can be lent.
-func (l *leases) room() int {
-	n := int(l.w.plan.Pool)
-	for _, slot := range l.ledger.slots {
-		if slot.Damaged {
-			n--
-		}
-	}
-	return n
-}
+func (l *leases) room() int { return int(l.w.plan.Pool) }
 
 // A borrower is a process with a record of what it has borrowed. Its fields are
 // guarded by world.mu.

@@ -201,9 +201,9 @@ func TestNames(t *testing.T) {
 func TestNamesFindFaults(t *testing.T) {
 	t.Parallel()
 	for prose, want := range map[string][]string{
-		"`TestNope` `TestNope*` `TestContract` `TestContr*` `TestFleet/*/killed`": {"TestNope", "TestNope*"},
-		"`redisseq.TestContract` `casstore.TestContract` `fleet.TestFleet`":       nil,
-		"`local.TestContract` `seq.TestContract` `lease.TestFleet/*/killed`":      {"local.TestContract", "seq.TestContract", "lease.TestFleet"},
+		"`TestNope` `TestNope*` `TestContract` `TestContr*` `TestWays/*/Create`": {"TestNope", "TestNope*"},
+		"`redisseq.TestContract` `casstore.TestContract` `chaos.TestMoving`":     nil,
+		"`local.TestContract` `seq.TestContract` `lease.TestMoving/*/killed`":    {"local.TestContract", "seq.TestContract", "lease.TestMoving"},
 
 		"| what | seen |\n|---|---|\n| a | `TestContract` |":                                   nil,
 		"| what | test |\n|---|---|\n| a | `TestContract` |":                                   {"TestContract"},

@@ -52,11 +52,10 @@ type suite struct {
 const (
 	contract = "contract"
 	gorm     = "GORM"
-	fleet    = "fleet"
 	chaos    = "chaos"
 )
 
-var columns = []string{contract, gorm, fleet, chaos}
+var columns = []string{contract, gorm, chaos}
 
 // suites returns what runs on a server.
 func (s server) suites() []suite {
@@ -70,9 +69,6 @@ func (s server) suites() []suite {
 	default:
 		add(contract, ".", "-tags", "prove", "./dbseq/...")
 		add(gorm, ".", "-tags", "prove", "./gormplugin/...")
-	}
-	if s.engine != "galera" && s.engine != "sqlite" {
-		add(fleet, "proof", "-run", "^TestFleet$", "./fleet")
 	}
 	if s.engine != "sqlite" {
 		add(chaos, "proof/chaos", "-run", "^TestChaos$/^"+s.engine+"$", ".", "-chaos.duration=1m")

@@ -120,7 +120,7 @@ func (all *Results) replace(page string) (string, error) {
 // table returns what was run, a row for each server.
 func (all *Results) table() string {
 	var b strings.Builder
-	b.WriteString("| server | package | contract | GORM | fleet | chaos | date |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| server | package | contract | GORM | chaos | date |\n|---|---|---|---|---|---|\n")
 	for _, r := range all.Runs {
 		pkg, _, _ := strings.Cut(r.Package, ", SHA-256")
 		if r.Missing != "" {
