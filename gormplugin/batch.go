@@ -1,34 +1,41 @@
 package gormplugin
 
 import (
+	"context"
 	"errors"
 	"reflect"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 	"gorm.io/gorm/schema"
 	"gorm.io/gorm/utils"
 )
 
-const (
-	// batchKey is the statement's clause that holds its batch. GORM does not build it. The
-	// settings would hold it too, but allocate for each statement.
-	batchKey = "idworker:batch"
-
-	// maxKept is the size in ids above which a batch is not kept for later statements.
-	maxKept = 1 << 14
-)
+// maxKept is the size in ids above which a batch is not kept for later statements.
+const maxKept = 1 << 14
 
 // A batch holds the ids of one statement until its end and is then reused.
 type batch struct {
-	stmt *gorm.Statement // whose it is: a copy of the statement refers to it too
 	key  *key
 	ids  []int64
 	rows []uintptr // the structs or maps that got ids, in the order of ids
 }
 
-// Build implements clause.Expression. GORM does not call it.
-func (*batch) Build(clause.Builder) {}
+// filling is the context of a statement that has a batch. GORM copies clauses and settings when
+// it begins a transaction, and contexts not. Other statements may have a context from it.
+type filling struct {
+	context.Context //nolint:containedctx // of which it is one
+	stmt            *gorm.Statement
+	batch           *batch
+}
+
+type fillingKey struct{}
+
+func (f *filling) Value(k any) any {
+	if k == (fillingKey{}) {
+		return f
+	}
+	return f.Context.Value(k)
+}
 
 // settleBatch runs after the INSERT. If it was refused or not sent, the values lose the
 // ids that the plugin gave them: to GORM a value with a key is a row that exists, which
@@ -36,16 +43,20 @@ func (*batch) Build(clause.Builder) {}
 // keep their ids so that another attempt cannot store them twice.
 func (p *Plugin) settleBatch(db *gorm.DB) {
 	stmt := db.Statement
-	b, ok := stmt.Clauses[batchKey].Expression.(*batch)
-	if !ok || b.stmt != stmt {
+	f, ok := stmt.Context.Value(fillingKey{}).(*filling)
+	if !ok || f.stmt != stmt {
 		return
 	}
-	delete(stmt.Clauses, batchKey)
+	b := f.batch
 	if db.Error != nil && (stmt.SQL.Len() == 0 || refused(db)) {
 		b.takeBack(stmt)
 	}
-	if b.stmt, b.key = nil, nil; cap(b.ids) <= maxKept {
-		p.batches.Put(b)
+	*b = batch{ids: b.ids[:0], rows: b.rows[:0]}
+	if stmt.Context == f { // and not another one around it
+		stmt.Context = f.Context
+		if cap(b.ids) <= maxKept {
+			p.batches.Put(b)
+		}
 	}
 }
 

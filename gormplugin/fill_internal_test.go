@@ -54,16 +54,26 @@ func TestBatchBelongsToItsStatement(t *testing.T) {
 	db := open(t, New(&counting{}, Config{}))
 	copied := false
 	require.NoError(t, db.Callback().Create().Before("gorm:create").Register("copy", func(tx *gorm.DB) {
-		b, ok := tx.Statement.Clauses[batchKey].Expression.(*batch)
-		if ok && b.stmt == tx.Statement && !copied {
+		f, ok := tx.Statement.Context.(*filling)
+		if ok && f.stmt == tx.Statement && !copied {
 			copied = true
 			require.NoError(t, tx.Session(&gorm.Session{}).Create(&row{Model{ID: 1 << 40}}).Error)
-			require.True(t, tx.Statement == b.stmt)
-			require.Equal(t, []int64{1}, b.ids)
+			require.True(t, tx.Statement.Context == f)
+			require.Equal(t, []int64{1}, f.batch.ids)
 		}
 	}))
 	tx := db.Session(&gorm.Session{}).Where("id", 0)
 	require.NoError(t, tx.Create(&row{}).Error)
 	require.True(t, copied)
-	require.NotContains(t, tx.Statement.Clauses, batchKey)
+	require.Equal(t, context.Background(), tx.Statement.Context)
+
+	// A context that another plugin has put around remains.
+	var around context.Context
+	require.NoError(t, db.Callback().Create().Before("gorm:create").Register("trace", func(tx *gorm.DB) {
+		around = context.WithValue(tx.Statement.Context, &copied, true)
+		tx.Statement.Context = around
+	}))
+	tx = db.Create(&row{})
+	require.NoError(t, tx.Error)
+	require.True(t, tx.Statement.Context == around)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -27,9 +26,10 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, n int) (*batch, error) {
 	}
 	k.warn(db)
 	b := p.batches.Get().(*batch)
-	b.stmt, b.key, b.ids, b.rows = db.Statement, k, slices.Grow(b.ids[:0], n)[:n], slices.Grow(b.rows[:0], n)
-	b.stmt.Clauses[batchKey] = clause.Clause{Expression: b}
-	err := p.await(db.Statement.Context, k.gen, b.ids)
+	b.key, b.ids, b.rows = k, slices.Grow(b.ids[:0], n)[:n], slices.Grow(b.rows[:0], n)
+	parent := db.Statement.Context
+	db.Statement.Context = &filling{parent, db.Statement, b}
+	err := p.await(parent, k.gen, b.ids)
 	if err == nil {
 		return b, k.holds(b.ids)
 	}
