@@ -2,7 +2,9 @@ package redisconn
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +47,7 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 		if o.MaxRetries == 0 {
 			o.MaxRetries = -1 // none
 		}
+		o.Dialer = quiet(o.Dialer)
 		c.open = func() redis.UniversalClient { return redis.NewClient(&o) }
 		return nil
 	case *redis.ClusterClient:
@@ -64,6 +67,10 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = poolSize, poolSize, 0, 0, 0
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly, o.MaintNotificationsConfig = false, false, false, notices // replicas may not know the latest grants
 		o.ContextTimeoutEnabled, o.ReadTimeout = true, c.patient(o.ReadTimeout)
+		if o.Dialer == nil {
+			o.Dialer = redis.NewDialer(&redis.Options{DialTimeout: o.DialTimeout, TLSConfig: o.TLSConfig})
+		}
+		o.Dialer = quiet(o.Dialer)
 		c.open = func() redis.UniversalClient {
 			again := o // NewClusterClient changes it
 			return redis.NewClusterClient(&again)
@@ -87,3 +94,27 @@ func (c *Conn) patient(read time.Duration) time.Duration {
 	}
 	return read
 }
+
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// quiet returns a dialer whose errors come from the connection that it returns: go-redis prints
+// errors of a dialer itself, for each connection of a pool, and its logger is global.
+func quiet(dial dialer) dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			conn, _ = net.Pipe()
+			conn = failed{conn, fmt.Errorf("%w", err)} // go-redis returns the error that this one wraps
+		}
+		return conn, nil
+	}
+}
+
+// failed is a connection that could not be made.
+type failed struct {
+	net.Conn
+	err error
+}
+
+func (f failed) Read([]byte) (int, error)  { return 0, f.err }
+func (f failed) Write([]byte) (int, error) { return 0, f.err }
