@@ -3,8 +3,10 @@ package counter
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/test/logtest"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -203,6 +206,24 @@ func TestAtHand(t *testing.T) {
 		g.now.Add(int64(s.cfg.MaxAge) + 1)
 		require.Zero(t, s.Status().AtHand)
 	})
+}
+
+// The log says every 30 s that there are no ids, also if nobody asks for one.
+func TestReminders(t *testing.T) {
+	for _, prefetch := range []int64{1, 64} {
+		synctest.Test(t, func(t *testing.T) {
+			var g giver
+			var log logtest.Journal
+			s := given(t, &g, Config{Prefetch: prefetch, Layout: snowflake.Layout{Epoch: 946684800000}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			s.source = func(context.Context, int64, int64) (numberstore.Range, error) {
+				return numberstore.Range{}, errors.New("away")
+			}
+			_, err := s.NextID()
+			require.ErrorContains(t, err, "away")
+			time.Sleep(95 * time.Second)
+			require.Equal(t, 4, strings.Count(log.String(), `msg="sequence unavailable"`))
+		})
+	}
 }
 
 // TestSequenceBlocksAreShared: many callers of one Counter get each value once, in rising

@@ -38,7 +38,8 @@ type Policy struct {
 	Wait func(err error) time.Duration
 	// Kind classifies answers, for Changed. Kind 0 is that of a store that provides numbers.
 	Kind func(error) int
-	// Changed is called after the first conclusive answer of another kind than before.
+	// Changed is called after the first conclusive answer of another kind than before, and again
+	// while there are no numbers.
 	Changed func(since time.Time, err error)
 	// Look makes an Issuer ask for no numbers every now and then while the last answer is an
 	// error, or if a caller did not wait for it, since nobody may ask for numbers then.

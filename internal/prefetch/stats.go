@@ -20,9 +20,13 @@ type Stats struct {
 	Next, AtHand         int64 // the next number, and how many are neither issued nor old
 	Above                int64 // the greatest number from the store
 
-	kind  int  // as last told to Changed
-	doubt bool // the last call says nothing about the store
+	kind  int       // as last told to Changed
+	told  time.Time // when that was
+	doubt bool      // the last call says nothing about the store
 }
+
+// remindEvery is how often Changed is called while there are no numbers.
+const remindEvery = 30 * time.Second
 
 // Call notes the answer of a call of the store. own says that the end of ctx means a slow
 // store, not a caller who has left.
@@ -30,7 +34,7 @@ func (e *Issuer) Call(ctx context.Context, own bool, call func() error) error {
 	began := time.Now()
 	err := call()
 	conclusive := err == nil || own || ctx.Err() == nil
-	kind := e.Kind(err)
+	kind, dry := e.Kind(err), err != nil && e.Stats().AtHand == 0
 	e.mu.Lock()
 	s := &e.stats
 	if err == nil {
@@ -52,9 +56,10 @@ func (e *Issuer) Call(ctx context.Context, own bool, call func() error) error {
 	} else if s.Since.IsZero() {
 		s.Since = began
 	}
-	since, changed := s.Since, conclusive && s.kind != kind
+	again := kind != 0 && dry && time.Since(s.told) >= remindEvery
+	since, changed := s.Since, conclusive && (s.kind != kind || again)
 	if changed {
-		s.kind = kind
+		s.kind, s.told = kind, time.Now()
 	}
 	e.mu.Unlock()
 	if changed { // without the lock, because a log handler may ask for Stats
