@@ -50,7 +50,7 @@ func timed(t testing.TB, client redis.UniversalClient, mono func() time.Duration
 // opening returns a miniredis on which the first quarantine is over.
 func opening(t testing.TB) *redistest.Store {
 	s := redistest.NewMini(t)
-	rig{s, t, counter.Script()}.opened(quick)
+	rig{s, t}.opened(quick)
 	return s
 }
 
@@ -280,7 +280,7 @@ func TestSequenceLostReplies(t *testing.T) {
 		for _, prefetch := range []int64{1, 64} {
 			client := s.Client(t)
 			s.Wipe(t)
-			r := rig{s, t, counter.Script()}
+			r := rig{s, t}
 			change := func(c *counter.Config) { quick(c); c.Prefetch = prefetch }
 			r.requireQuarantine(r.member(change))
 			s.Sleep(100 * time.Millisecond)
@@ -300,15 +300,6 @@ func TestSequenceLostReplies(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestSequenceEachScriptMayRunTwice(t *testing.T) {
-	t.Parallel()
-	client := opening(t).Admin
-	client.AddHook(redistest.Twice())
-	s := sequence(t, redistest.Shared{UniversalClient: client}, strict)
-	first := next(t, s)
-	require.Equal(t, first+2, next(t, s), "the first run's id is skipped")
 }
 
 func TestSequenceQuarantine(t *testing.T) {
@@ -338,7 +329,7 @@ func TestSequenceGoesOnAfterALoss(t *testing.T) {
 	t.Parallel()
 	store := redistest.NewMini(t)
 	hour := func(c *counter.Config) { c.Skew = time.Hour }
-	r := rig{store, t, counter.Script()}
+	r := rig{store, t}
 	r.Sleep(-time.Hour)
 	r.opened(quick, hour)
 	var clock atomic.Int64
@@ -491,7 +482,7 @@ func TestSequenceServersThatRefuse(t *testing.T) {
 func TestSequencePrefix(t *testing.T) {
 	t.Parallel()
 	store := redistest.NewMini(t, redisseq.WithPrefix("app:ids"))
-	_, _, err := rig{store, t, counter.Script()}.member().Reserve(t.Context(), 1)
+	_, _, err := rig{store, t}.member().Reserve(t.Context(), 1)
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
 	require.Equal(t, []string{"app:ids:{orders}:sequence"}, store.Admin.Keys(t.Context(), "*").Val())
 }

@@ -5,17 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/snowlease/snowlease/internal/prefetch"
 	"github.com/snowlease/snowlease/snowflake"
 )
-
-// Script is the script of a Counter.
-func Script() string { return script }
-
-// Use makes c run another script.
-func (c *Counter) Use(script string) { c.call.Script = redis.NewScript(script) }
 
 // SetWall sets this host's clock.
 func (c *Counter) SetWall(now func() time.Time) { c.wall = now }

@@ -19,7 +19,7 @@ func TestFailoverThereAndBack(t *testing.T) {
 	t.Parallel()
 	redistest.EachPair(t, map[string]func(t *testing.T, p redistest.Pair){
 		"sequence": func(t *testing.T, p redistest.Pair) {
-			r := rig{p.Store, t, counter.Script()}
+			r := rig{p.Store, t}
 			process := func() *counter.Counter {
 				return r.member(func(c *counter.Config) { c.Layout.SequenceBits, c.MaxAhead = 4, time.Minute })
 			}

@@ -1,5 +1,10 @@
 package mutation_test
 
+import (
+	"fmt"
+	"strings"
+)
+
 const (
 	sequenceLua     = "internal/counter/counter.lua"
 	sequenceReserve = "internal/counter/reserve.go"
@@ -11,9 +16,8 @@ const (
 	onLead  = `local limit = math.min(tickOf(at) + ahead, last)`
 )
 
-// onSequence is the script of a counter.Counter, of which TestSequenceRulesHaveTeeth
-// changes some sixty more things, and what a process does with what it gives.
-var onSequence = list{title: "sequence", pkg: "internal/counter", loaders: []mutant{luaLoader}, mutants: []mutant{
+// onSequence is the script of a counter.Counter, and what a process does with what it gives.
+var onSequence = list{title: "sequence", pkg: "internal/counter", loaders: []mutant{luaLoader}, mutants: append([]mutant{
 	{"a wait for late times does not see that they were put right", issuerGo, `min(e.Wait(err), lookTime)`, `e.Wait(err)`, "TestWaitEndsWithARepair"},
 	// What is reserved.
 	{"the last value is given again", sequenceLua, `local first, from = tick, seq + 1`, `local first, from = tick, seq`, ofSequences + "values follow each other"},
@@ -55,9 +59,85 @@ var onSequence = list{title: "sequence", pkg: "internal/counter", loaders: []mut
 	{"what a process was given is not told to Redis", prefetchGo, `e.above.CompareAndSwap(above, got.Last)`, `true`, ofSequences + "a caller that knows more starts a quarantine"},
 	{"a reply that is another's is taken", sequenceReserve, `|| first <= above || got < 1`, `|| got < 1`, "FuzzSequenceReply"},
 	{"handed out though too few replicas have it", "internal/redisconn/run.go", `out.replicas < int64(c.Replicas)`, `false`, "TestSequenceWaitsForReplicas"},
-	{"a copy issues what was asked for before", prefetchGo, `e.copies.Load() == copies`, `copies >= 0`, "TestSequenceResetDuringAReservation"},
-	{"a copy issues what it had of a batch", issuerGo, `now := e.copies.Load(); now != copies {`, `now := e.copies.Load(); now < copies {`, "TestSequenceResetBetweenReservations"},
 	{"a copy issues what both hold", prefetchGo, `e.drop(e.cur.Load())`, ``, "TestSequenceDropsWhatIsOld"},
 	{"what is reserved does not grow old", issuerGo, `e.Now()-c.born > e.MaxAge`, `false`, "TestSequenceDropsWhatIsOld"},
 	{"more is taken of a block than it has", issuerGo, `max(0, min(want, c.n-start))`, `want`, "FuzzSequence"},
-}}
+	{"old servers are not refused", "internal/redisconn/server.lua", `return major and tonumber(major) * 1000`, `return false and tonumber(major) * 1000`, ofSequences + "old servers are refused"},
+	{"a version is a decimal number", "internal/redisconn/server.lua", `tonumber(major) * 1000 + tonumber(minor) < 6002`, `tonumber(major) + tonumber(minor) / 10 < 6.2`, ofSequences + "old servers are refused"},
+	{"a restart of the server goes unseen", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return replid,`, ofSequences + "another incarnation starts a quarantine"},
+}, ofScript(moreOfSequences)...)}
+
+// moreOfSequences changes counter.lua further. The last of them are for the simulation.
+var moreOfSequences = []struct{ rule, instead, killer string }{
+	{`if least > tick then first`, `if least >= tick then first`, ofSequences + "a full tick goes on in the next"},
+	{`if least > tick then first, from = least, from % spread end`, ``, ofSequences + "a new tick starts at the low bits of the last value plus one"},
+	{`from % spread`, `0`, ofSequences + "a new tick starts at the low bits of the last value plus one"},
+	{`from % spread`, `from`, ofSequences + "a new tick starts at the low bits of the last value plus one"},
+	{`if from >= per then`, `if from > per then`, ofSequences + "a full tick goes on in the next"},
+	{`tick, seq = first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `tick, seq = first + math.floor((from + n) / per), (from + n) % per`, ofSequences + "values follow each other"},
+	{`tick, seq = first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `tick, seq = first, math.min(from + n - 1, per - 1)`, ofSequences + "a full tick goes on in the next"},
+	{`tick, seq = limit, per - 1 end`, `tick, seq = limit, 0 end`, ofSequences + "the lead is MaxAhead"},
+	{`str(enters - at)`, `str(epoch + first * unit - now)`, ofSequences + "the lead is waited for"},
+	{`tickOf(at) + ahead, last)`, `tickOf(at) + ahead + 1, last)`, ofSequences + "the lead is MaxAhead"},
+	{`tickOf(at) + ahead, last)`, `tickOf(now) + ahead, last)`, ofSequences + "a clock that is set back"},
+	{`tickOf(at) + ahead, last)`, `math.max(tick, tickOf(at)) + ahead, last)`, ofSequences + "the lead is MaxAhead"},
+	{`or first > last then`, `then`, ofSequences + "the time field has an end"},
+	{`if current < 0 or`, `if`, ofSequences + "the time field has a start"},
+	{`if n == 0 then`, `if false then`, ofSequences + "a look reserves nothing"},
+	{`at = at + math.floor(step / 2)`, ``, ofSequences + "a clock that is set back"},
+	{`if step > 0 and`, `if`, ofSequences + "a clock that is set back"},
+	{`(step <= 1000000 or loss)`, `step <= 1000000`, ofSequences + "another incarnation while the clock is behind"},
+	{`str(math.max(at, now))`, `str(now)`, ofSequences + "a clock that is set back"},
+	{`str(math.max(at, now))`, `str(at)`, ofSequences + "values follow each other"},
+	{`'seen', str(now)`, `'seen', str(seen)`, ofSequences + "a clock that is set back"},
+	{`return answer('EXHAUSTED', str(enters - at))`, `return { 'EXHAUSTED', str(enters - at) }`, ofSequences + "an outage of the lead while the clock is behind ends"},
+	{`math.abs(now - caller) > off`, `now - caller > off`, ofSequences + "a clock far off is refused before anything is written"},
+	{`string.find(value, '^%d+$') and tonumber(value)`, `tonumber(value)`, ofSequences + "damage is told"},
+	{`elseif not (pinned and run`, `elseif not (run`, ofSequences + "what is lost starts a quarantine"},
+	{`(pinned and run and quarantine and`, `(pinned and quarantine and`, ofSequences + "what is lost starts a quarantine without a run_id"},
+	{`and quarantine and tick and seq`, `and tick and seq`, ofSequences + "what is lost starts a quarantine"},
+	{`and tick and seq and seen and at) then`, `and seq and seen and at) then`, ofSequences + "what is lost starts a quarantine"},
+	{`and tick and seq and seen and at) then`, `and tick and seen and at) then`, ofSequences + "what is lost starts a quarantine"},
+	{`and tick and seq and seen and at) then`, `and tick and seq and at) then`, ofSequences + "what is lost starts a quarantine"},
+	{`and tick and seq and seen and at) then`, `and tick and seq and seen) then`, ofSequences + "what is lost starts a quarantine"},
+	{`prev, run = run, id end`, `prev = run end`, ofSequences + "another incarnation starts a quarantine"},
+	{`prev == id and num(quarantine, 'the quarantine') >= now`, `false`, ofSequences + "the error names an incarnation that flips"},
+	{`prev == id and num(quarantine, 'the quarantine') >= now`, `prev == id`, ofSequences + "an incarnation that comes back later is no flip"},
+	{`if loss then quarantine, why = math.max(quarantine, at + (ahead + 1) * unit + skew), loss end`, `if loss then quarantine, why = at + (ahead + 1) * unit + skew, loss end`, ofSequences + "a second loss prolongs the quarantine"},
+	{`quarantine, why = math.max(quarantine, at + (ahead + 1) * unit + skew), loss end`, `quarantine = math.max(quarantine, at + (ahead + 1) * unit + skew) end`, ofSequences + "a new namespace waits for Skew and the end of a tick"},
+	{`'why', why,`, ``, ofSequences + "another incarnation starts a quarantine"},
+	{`math.max(current, tickOf(quarantine))`, `math.max(current, tickOf(quarantine) + 1)`, ofSequences + "a new namespace waits for Skew and the end of a tick"},
+	{`if quarantine > 0 and ready > now then`, `if false then`, ofSequences + "what is lost starts a quarantine"},
+	{`if quarantine > 0 and ready > now then`, `if quarantine > 0 then at = math.max(at, enters) elseif false then`, ofSequences + "loss after loss"},
+	{`if quarantine > 0 and ready`, `if ready`, ofSequences + "the lead is MaxAhead"},
+	{`ready > now then`, `ready >= now then`, ofSequences + "a new namespace waits for Skew and the end of a tick"},
+	{`exact and quarantine + 1`, `exact and quarantine`, ofSequences + "exact times wait for MaxAhead too"},
+	{`math.min(enters, now + 2 * (enters - at))`, `enters`, ofSequences + "a loss while the clock is behind"},
+	{`2 * (enters - at)`, `enters - at`, ofSequences + "a loss while the clock is behind"},
+	{`math.ceil(ready / 1000)`, `math.floor(ready / 1000)`, ofSequences + "exact times wait for MaxAhead too"},
+	{`quarantine = 0 --`, `--`, ofSequences + "a quarantine that is over stays so"},
+	{`'the quarantine', latest + skew + unit * (ahead + 1))`, `'the quarantine')`, ofSequences + "a time that no clock has shown is damage"},
+	{`(knownTick == tick and knownSeq > seq)`, `false`, ofSequences + "a caller that knows more starts a quarantine"},
+	{`(knownTick == tick and knownSeq > seq)`, `knownTick == tick`, ofSequences + "a caller that knows what everybody knows"},
+	{`knownSeq > seq)`, `knownSeq >= seq)`, ofSequences + "a caller that knows what everybody knows"},
+	{`knownTick >= tickOf(quarantine) and`, ``, ofSequences + "a caller that knows more does not prolong a quarantine"},
+	{`knownTick >= tickOf(quarantine)`, `knownTick > tickOf(quarantine)`, ofSequences + "a caller that knows more starts a quarantine"},
+	{`knownTick >= tickOf(quarantine)`, `quarantine < now`, ofSequences + "a caller that knows more corrects a quarantine"},
+	{`loss = loss or 'ids were given out that are not on record'`, ``, ofSequences + "a caller that knows more starts a quarantine"},
+	{`(ahead + 1) * unit + skew`, `ahead * unit + skew`, "TestSequenceSimulation"},
+	{`(ahead + 1) * unit + skew`, `(ahead + 1) * unit`, "TestSequenceSimulation"},
+	{`(ahead + 1) * unit + skew`, `unit + skew`, "TestSequenceSimulation"},
+	{`math.max(quarantine, at + (ahead`, `math.max(quarantine, now + (ahead`, "TestSequenceSimulation"},
+	{`if loss then quarantine, why`, `if loss and quarantine < now then quarantine, why`, "TestSequenceSimulation"},
+	{onReady + and + onLead, `false then` + and + `local limit = math.max(tickOf(at) + ahead, quarantine > 0 and first or 0)`, "TestSequenceSimulation"},
+	{onReady + and + onLead, `ready > now + unit then` + and + `local limit = tickOf(at) + ahead + (quarantine > 0 and 1 or 0)`, "TestSequenceSimulation"},
+}
+
+// ofScript names mutants of counter.lua for what they do to it.
+func ofScript(changes []struct{ rule, instead, killer string }) (mutants []mutant) {
+	for _, c := range changes {
+		without := fmt.Sprintf("%q is %q, seen by %s", c.rule, c.instead, strings.TrimPrefix(c.killer, ofSequences))
+		mutants = append(mutants, mutant{without, sequenceLua, c.rule, c.instead, c.killer})
+	}
+	return mutants
+}
