@@ -135,7 +135,9 @@ func (r *rig) down() (up func()) {
 
 func TestKeeperRenewsUntilItStops(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
+		ctx, cancel := context.WithCancel(t.Context())
+		require.NoError(t, r.keeper.Start(ctx))
+		cancel() // it outlives the context of its start
 		for range 100 {
 			time.Sleep(7 * time.Second)
 			p := r.next()
@@ -283,20 +285,6 @@ func TestLostLeaseIsReplacedWhileIdsGoOn(t *testing.T) {
 	})
 }
 
-func TestWipeUnderLoadPausesNoHolder(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		for i := range 300 {
-			time.Sleep(time.Second)
-			r.next()
-			if i%40 == 30 {
-				r.center.Wipe()
-			}
-		}
-		require.EqualValues(t, 7, r.losses.Load(), "it is on record no more, and borrows anew")
-	})
-}
-
 // lead returns how far the next id is ahead of the clock.
 func (r *rig) lead() time.Duration {
 	r.Helper()
@@ -441,29 +429,6 @@ func sleepWithin(ctx context.Context, d time.Duration) {
 	}
 }
 
-func TestLostReplyOfABorrowLeaksNoSlot(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		lost := 0
-		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
-			if verb == "acquire" && after && lost < 3 {
-				lost++
-				return errors.New("connection reset")
-			}
-			return nil
-		})
-		r.start()
-		require.Equal(t, 3, lost)
-		r.next()
-		lent := 0
-		for w := range layout.Workers() {
-			if r.slot(w).Holder != "" || r.slot(w).Expires > 0 {
-				lent++
-			}
-		}
-		require.Equal(t, 1, lent)
-	})
-}
-
 func TestContextThatEndsDuringABorrowGivesTheSlotBack(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -551,24 +516,15 @@ func TestExactTimes(t *testing.T) {
 	})
 }
 
-func TestMismatchFailsAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.member(func(c *keeper.Config) { c.Request.Layout = "another" })
-		began := time.Now()
-		err := r.keeper.Start(t.Context())
-		var m *lease.MismatchError
-		require.ErrorAs(t, err, &m)
-		require.Zero(t, time.Since(began))
-	})
-}
-
 func TestSetupThatCannotWorkFailsAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.center.Intercept(func(context.Context, string, bool) error { return fmt.Errorf("no run_id: %w", lease.ErrSetup) })
-		began := time.Now()
-		require.ErrorContains(t, r.keeper.Start(t.Context()), "no run_id")
-		require.Zero(t, time.Since(began))
-	})
+	for _, fault := range []error{fmt.Errorf("no run_id: %w", lease.ErrSetup), &lease.MismatchError{Namespace: "orders"}} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.center.Intercept(func(context.Context, string, bool) error { return fault })
+			began := time.Now()
+			require.ErrorIs(t, r.keeper.Start(t.Context()), fault)
+			require.Zero(t, time.Since(began))
+		})
+	}
 }
 
 func TestCentersClockFarOff(t *testing.T) {

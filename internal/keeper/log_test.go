@@ -4,22 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // story returns what was logged since began: seconds, level and message.
@@ -35,40 +29,6 @@ func (r *rig) story(began time.Time) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// onError is a log handler that does something at each error.
-type onError struct {
-	slog.Handler
-	do func()
-}
-
-func (h onError) Handle(_ context.Context, line slog.Record) error {
-	if line.Level == slog.LevelError {
-		h.do()
-	}
-	return nil
-}
-
-// A handler may stop the Keeper when ids have stopped, though nobody should rely on it.
-func TestStopByTheLogOfAnOutage(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		stopped := make(chan struct{})
-		r.member(func(c *keeper.Config) {
-			c.Logger = slog.New(onError{slog.NewTextHandler(io.Discard, nil), func() {
-				_ = r.keeper.Stop(context.Background())
-				close(stopped)
-			}})
-		})
-		r.start()
-		defer r.down()()
-		time.Sleep(5 * time.Minute)
-		select {
-		case <-stopped:
-		default:
-			t.Error("Stop has not returned for minutes")
-		}
-	})
 }
 
 // The log reports an outage in order and with the right times, even if nobody asks for
@@ -196,24 +156,6 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 	})
 }
 
-// With coarse ticks, ids stop at the end of the last whole tick.
-func TestTheLogTellsAnOutageOfCoarseTicks(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.of("coarse", snowflake.Layout{TimeUnit: 700 * time.Millisecond, TimeBits: 38}, nil)
-		req := keeper.NewRequest(r.namespace, r.layout)
-		req.Owner = lease.NewOwner()
-		require.NoError(t, r.center.Init(t.Context(), req))
-		r.start()
-		r.down()
-		for r.gen.Err() == nil {
-			require.NotContains(t, r.log.String(), "ids stopped")
-			time.Sleep(time.Millisecond)
-		}
-		synctest.Wait()
-		require.Contains(t, r.log.String(), "ids stopped")
-	})
-}
-
 // The generator's clock determines when ids stop, not the timers of a process that was
 // paused.
 func TestTheLogTellsWhenIdsStopped(t *testing.T) {
@@ -246,58 +188,6 @@ func TestTheLogTellsWhenIdsStopped(t *testing.T) {
 		})
 	}
 }
-
-// A caller that gives the generator another range makes no timer run without a pause.
-func TestTheLogWaitsBesideAnotherRange(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		var looked atomic.Int64
-		r.stepping(func() time.Duration {
-			if looked.Add(1) > 100_000 {
-				runtime.Goexit() // of the timer that looks without a pause
-			}
-			return 0
-		})
-		r.start()
-		g := r.keeper.Status().Grant
-		r.down()
-		_, err := r.gen.Adopt(generator.Range{
-			Worker: g.Worker + 1, Floor: g.Ceiling, Ceiling: g.Ceiling + time.Hour.Milliseconds(),
-			Now: time.Now().UnixMilli(), At: r.gen.Elapsed(),
-		})
-		require.NoError(t, err)
-		time.Sleep(10 * time.Minute)
-		require.Less(t, looked.Load(), int64(100_000))
-	})
-}
-
-// An error may take long to tell its text, and a status is read often.
-func TestStatusTellsTheTextOfAnErrorOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		var told atomic.Int64
-		r.member(func(cfg *keeper.Config) {
-			cfg.Center = &custodian{Center: r.center, failed: slow{lease.ErrDamaged, &told}}
-		})
-		r.start()
-		time.Sleep(15 * time.Second)
-		before := told.Load()
-		require.Positive(t, before)
-		for range 10 {
-			err := r.keeper.Status().Err
-			require.ErrorIs(t, err, lease.ErrDamaged)
-			require.ErrorContains(t, err, lease.ErrDamaged.Error())
-		}
-		require.Equal(t, before, told.Load())
-	})
-}
-
-// A slow error counts how often it tells its text.
-type slow struct {
-	error
-	told *atomic.Int64
-}
-
-func (s slow) Error() string { s.told.Add(1); return s.error.Error() }
-func (s slow) Unwrap() error { return s.error }
 
 // FailingSince is when the first of the failed attempts began, whatever the others say.
 func TestFailingSince(t *testing.T) {

@@ -26,14 +26,6 @@ type custodian struct {
 	lent   lease.Grant // the last, as the center knows it
 	late   bool
 	queue  []func() error
-	failed error // of all renewals
-}
-
-func (c *custodian) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-	if c.failed != nil {
-		return lease.Grant{}, c.failed
-	}
-	return c.Center.Renew(ctx, g)
 }
 
 func (c *custodian) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {

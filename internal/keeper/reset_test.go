@@ -106,64 +106,46 @@ func TestCopiesOfAProcessShareNoIDAfterReset(t *testing.T) {
 	})
 }
 
-// A process may be copied while it borrows. Reset ends the borrow of the copy, whose answer
-// is the grant that the original uses: nothing gives that back.
+// A process may be copied while it borrows. Reset ends the borrow of the copy, or it runs out of
+// time. Its answer is the grant that the original uses: nothing gives that back.
 func TestResetGivesNoAnswerOfABorrowBack(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		original, gen := r.keeper, r.gen
-		defer func() { require.NoError(t, original.Stop(context.Background())) }()
-		g := original.Status().Grant
+	for _, late := range []bool{false, true} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			original, gen := r.keeper, r.gen
+			defer func() { require.NoError(t, original.Stop(context.Background())) }()
+			g := original.Status().Grant
 
-		center := &twin{Center: r.center}
-		inHand := make(chan struct{})
-		c := &custodian{Center: center}
-		r.member(func(cfg *keeper.Config) { cfg.Center = c })
-		r.start()
-		c.answer = func(ctx context.Context, g lease.Grant) lease.Grant {
-			c.answer = nil
-			close(inHand)
-			<-ctx.Done()
-			return g
-		}
-		center.grant = g
-		r.expire(r.keeper.Status().Grant.Worker)
-		<-inHand
-		require.NoError(t, r.keeper.Reset(t.Context()))
-		require.NotEqual(t, g.Worker, r.keeper.Status().Grant.Worker)
-		require.False(t, r.slot(g.Worker).Free())
-		require.Zero(t, shared(batch(t, gen, r.gen)))
-		time.Sleep(time.Minute)
-		require.Zero(t, original.Status().Losses)
-	})
-}
-
-// The same for a copy whose call has run out of time, before anybody could call Reset.
-func TestCopyGivesNoLateAnswerOfABorrowBack(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		original := r.keeper
-		defer func() { require.NoError(t, original.Stop(context.Background())) }()
-		g := original.Status().Grant
-
-		center := &twin{Center: r.center}
-		c := &custodian{Center: center}
-		r.member(func(cfg *keeper.Config) { cfg.Center = c })
-		r.start()
-		c.answer = func(_ context.Context, g lease.Grant) lease.Grant {
-			c.answer = nil
-			time.Sleep(3 * time.Second)
-			return g
-		}
-		center.grant = g
-		r.expire(r.keeper.Status().Grant.Worker)
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
-		require.Zero(t, center.grant, "it was answered")
-		require.NoError(t, r.keeper.Reset(t.Context()))
-		require.False(t, r.slot(g.Worker).Free())
-		require.Zero(t, original.Status().Losses)
-	})
+			center := &twin{Center: r.center}
+			inHand := make(chan struct{})
+			c := &custodian{Center: center}
+			r.member(func(cfg *keeper.Config) { cfg.Center = c })
+			r.start()
+			c.answer = func(ctx context.Context, g lease.Grant) lease.Grant {
+				c.answer = nil
+				close(inHand)
+				if late {
+					time.Sleep(3 * time.Second)
+				} else {
+					<-ctx.Done()
+				}
+				return g
+			}
+			center.grant = g
+			r.expire(r.keeper.Status().Grant.Worker)
+			<-inHand
+			if late {
+				time.Sleep(30 * time.Second)
+				synctest.Wait()
+			}
+			require.NoError(t, r.keeper.Reset(t.Context()))
+			require.NotEqual(t, g.Worker, r.keeper.Status().Grant.Worker)
+			require.False(t, r.slot(g.Worker).Free())
+			require.Zero(t, shared(batch(t, gen, r.gen)))
+			time.Sleep(time.Minute)
+			require.Zero(t, original.Status().Losses)
+		})
+	}
 }
 
 // leisurely is a log that takes its time, so that others run in between.
