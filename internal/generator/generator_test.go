@@ -238,42 +238,6 @@ func TestBatchOfAnyLength(t *testing.T) {
 	}
 }
 
-func TestWaitersGoOnWithARenewal(t *testing.T) {
-	b := newBench(t, snowflake.Layout{})
-	r := lent(1, t0, time.Second)
-	b.adopt(t, r)
-	b.advance(2 * time.Second)
-	got := make(chan error, 1)
-	go func() {
-		_, err := b.NextIDWait(t.Context())
-		got <- err
-	}()
-	next := r
-	next.Now, next.Ceiling, next.At = t0+2000, t0+9000, b.Elapsed()
-	require.True(t, b.Extend(r, next))
-	require.NoError(t, <-got)
-
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	b.advance(time.Minute)
-	_, err := b.NextIDWait(ctx)
-	require.ErrorIs(t, err, ErrLeaseExpired)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-}
-
-func TestStopEndsWaiters(t *testing.T) {
-	b := newBench(t, snowflake.Layout{})
-	b.adopt(t, lent(1, t0, time.Second))
-	b.advance(2 * time.Second)
-	got := make(chan error, 1)
-	go func() {
-		_, err := b.NextIDWait(t.Context())
-		got <- err
-	}()
-	b.Stop()
-	require.ErrorIs(t, <-got, ErrStopped)
-}
-
 func TestExtendOnlyWhatItRenewed(t *testing.T) {
 	b := newBench(t, snowflake.Layout{})
 	r := lent(1, t0, time.Second)
@@ -357,17 +321,6 @@ func TestRefusedOptions(t *testing.T) {
 	require.Error(t, err)
 	_, err = New(snowflake.Layout{TimeBits: 30})
 	require.ErrorContains(t, err, "end")
-}
-
-func TestNextIDAllocatesNothing(t *testing.T) {
-	g, err := New(snowflake.Layout{})
-	require.NoError(t, err)
-	_, err = g.Adopt(Range{Worker: 1, Floor: t0, Ceiling: t0 + 1e9, Now: t0})
-	require.NoError(t, err)
-	ids := make([]int64, 100)
-	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = g.NextID() }))
-	require.Zero(t, testing.AllocsPerRun(1000, func() { _ = g.NextIDs(context.Background(), ids) }))
-	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = g.NextID() }))
 }
 
 // Whatever the clocks do and in whatever order ranges come, ids ascend, none repeats,
