@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/publicid"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -41,14 +42,9 @@ type (
 	DeclaredBase36 struct {
 		ID string `gorm:"primaryKey;type:varchar(6)"`
 	}
-	// Made and MadeFilled have a column that the database fills and GORM cannot know.
+	// Made has a column that the database fills and GORM cannot know.
 	Made struct {
 		ID     int64
-		Name   string `gorm:"size:50;uniqueIndex"`
-		Origin string `gorm:"size:20;default:(lower('DATABASE'))"`
-	}
-	MadeFilled struct {
-		ID     int64  `gorm:"primaryKey;autoIncrement:false"`
 		Name   string `gorm:"size:50;uniqueIndex"`
 		Origin string `gorm:"size:20;default:(lower('DATABASE'))"`
 	}
@@ -118,12 +114,6 @@ type (
 	NamedBase struct {
 		Base *Base `gorm:"embedded;embeddedPrefix:y_"`
 	}
-	Nested struct {
-		Outer struct {
-			Base `gorm:"embedded;embeddedPrefix:b_"`
-		} `gorm:"embedded;embeddedPrefix:a_"`
-		Name string
-	}
 	SerializedKey struct {
 		ID int64 `gorm:"primaryKey;autoIncrement:false;serializer:json"`
 	}
@@ -145,34 +135,15 @@ type (
 		Name         string
 		Before, Save int64 `gorm:"-"`
 	}
-	// Owner and Mate refuse rows in hooks. The key is AUTO_INCREMENT.
+	// Owner refuses rows in a hook. The key is AUTO_INCREMENT.
 	Owner struct {
 		gorm.Model
-		Name     string `gorm:"size:50;uniqueIndex"`
-		LeaderID *uint
-		Leader   *Mate  `gorm:"constraint:-"`
-		Mates    []Mate `gorm:"constraint:-"`
-		Seen     uint   `gorm:"-"`
-	}
-	Mate struct {
-		gorm.Model
-		Name    string `gorm:"size:50"`
-		OwnerID *uint
-	}
-	Nullable struct {
-		ID   int64   `gorm:"primaryKey;autoIncrement:false"`
-		Name *string `gorm:"size:50;uniqueIndex"`
-		Note string  `gorm:"size:50"`
+		Name string `gorm:"size:50;uniqueIndex"`
+		Seen uint   `gorm:"-"`
 	}
 	Required struct {
 		ID   int64   `gorm:"primaryKey;autoIncrement:false"`
 		Name *string `gorm:"size:50;not null;check:required_name,name <> ''"`
-	}
-	// Draft stores a copy of itself first.
-	Draft struct {
-		gormplugin.Model
-		Name string
-		Copy *int64 `gorm:"-"` // the copy's key, which must be 0 to become another one
 	}
 	// Stubborn sets its own key.
 	Stubborn struct {
@@ -187,35 +158,10 @@ func (h *Hooked) BeforeSave(*gorm.DB) error   { h.Save = h.ID; return nil }
 var errNoName = errors.New("a name is required")
 
 func (o *Owner) BeforeCreate(*gorm.DB) error {
-	o.Seen = o.ID
-	return named(o.Name)
-}
-
-func (o *Owner) AfterCreate(*gorm.DB) error {
-	if o.Name == "refused later" {
+	if o.Seen = o.ID; o.Name == "" {
 		return errNoName
 	}
 	return nil
-}
-
-func (m *Mate) BeforeCreate(*gorm.DB) error { return named(m.Name) }
-
-func named(name string) error {
-	if name == "" {
-		return errNoName
-	}
-	return nil
-}
-
-func (d *Draft) BeforeCreate(tx *gorm.DB) error {
-	if d.Copy == nil {
-		return nil
-	}
-	row := *d
-	row.ID, row.Copy = *d.Copy, nil
-	err := tx.Create(&row).Error
-	*d.Copy = row.ID
-	return err
 }
 
 func (s *Stubborn) BeforeCreate(*gorm.DB) error { s.ID = 7; return nil }
@@ -265,12 +211,6 @@ type (
 
 // More associations.
 type (
-	Node struct {
-		ID       int64 `gorm:"primaryKey;autoIncrement:false"`
-		ParentID *int64
-		Children []*Node `gorm:"foreignKey:ParentID;constraint:OnDelete:CASCADE"`
-		Friends  []*Node `gorm:"many2many:node_friends"`
-	}
 	// Pet and PetFilled have children, without foreign keys in the database.
 	Pet struct {
 		gorm.Model
@@ -309,6 +249,24 @@ type (
 	Wallet struct{ gorm.Model }
 )
 
+// Keys that people see. They need no codec.
+type (
+	PublicOrder struct {
+		ID     publicid.ID[PublicOrder]
+		Parent *publicid.ID[PublicOrder]
+	}
+	PublicLine struct {
+		OrderID publicid.ID[PublicOrder] `gorm:"primaryKey"`
+		ID      publicid.ID[PublicLine]  `gorm:"primaryKey"`
+	}
+	PublicPointed struct {
+		ID *publicid.ID[PublicOrder] `gorm:"primaryKey"`
+	}
+)
+
+func (PublicOrder) Codec() *publicid.Codec { return nil }
+func (PublicLine) Codec() *publicid.Codec  { return nil }
+
 // GormDBDataType returns varchar, in MySQL with a case-sensitive collation.
 func (CaseText) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
 	if db.Name() == "mysql" {
@@ -317,18 +275,12 @@ func (CaseText) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
 	return "varchar(11)"
 }
 
-// joinTables lists the tables without a model.
-func joinTables() []string {
-	return []string{"node_friends", "pet_filled_vets", "public_customer_labels"}
-}
-
 func models() []any {
 	return []any{
 		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Base62{}, &TypedU{}, &Bytes{},
 		&TextNumber{}, &DefaultZero{}, &Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Composite{}, &Chosen{},
-		&NamedBase{}, &Nested{}, &SerializedKey{}, &Node{}, &Wallet{}, &Made{}, &MadeFilled{},
-		&Nullable{}, &Required{}, &Mate{}, &Owner{}, &Draft{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
+		&NamedBase{}, &SerializedKey{}, &Wallet{}, &Made{}, &Required{}, &Owner{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
 		&Hooked{}, &Stubborn{}, &Product{}, &Tag{}, &Customer{}, &Profile{}, &Order{}, &Item{}, &CustomerTag{},
-		&PublicLabel{}, &PublicCustomer{}, &PublicOrder{}, &PublicLine{}, &PublicPointed{},
+		&PublicOrder{}, &PublicLine{}, &PublicPointed{},
 	}
 }

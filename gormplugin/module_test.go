@@ -1,7 +1,6 @@
 package gormplugin_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -23,37 +22,6 @@ func workers() fx.Option {
 
 func database(t *testing.T) fx.Option {
 	return fx.Provide(func() *gorm.DB { return openSQLite(t, nil, &Plain{}, &Auto{}) })
-}
-
-// Start and stop hooks can insert only in modules after the plugin's.
-func TestModuleOrder(t *testing.T) {
-	t.Parallel()
-	for _, first := range []bool{true, false} {
-		var started, stopped error
-		create := func(db *gorm.DB, into *error) func(context.Context) error {
-			return func(ctx context.Context) error {
-				*into = db.WithContext(ctx).Create(&Plain{}).Error
-				return nil
-			}
-		}
-		modules := []fx.Option{gormplugin.Module, fx.Module("writes", fx.Invoke(func(lc fx.Lifecycle, db *gorm.DB) {
-			lc.Append(fx.Hook{OnStart: create(db, &started), OnStop: create(db, &stopped)})
-		}))}
-		if !first {
-			modules[0], modules[1] = modules[1], modules[0]
-		}
-		fxtest.New(t, append(modules, workers(), database(t))...).RequireStart().RequireStop()
-		if first {
-			require.NoError(t, started)
-			require.NoError(t, stopped)
-			continue
-		}
-		require.ErrorIs(t, started, snowlease.ErrNotStarted)
-		require.ErrorIs(t, stopped, snowlease.ErrStopped)
-		for _, err := range []error{started, stopped} {
-			require.ErrorContains(t, err, "list gormplugin.Module before every module that writes")
-		}
-	}
 }
 
 func TestModule(t *testing.T) {

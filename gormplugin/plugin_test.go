@@ -6,18 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-	"weak"
 
-	"github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 	"gorm.io/gorm/logger"
-	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/gormplugin"
@@ -137,32 +133,6 @@ func TestUse(t *testing.T) {
 	require.ErrorContains(t, err, "wait -1ns")
 	require.ErrorContains(t, fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Wait: 2})), "wait 2ns is finer than a millisecond")
 	require.NoError(t, fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Scope: gormplugin.ScopeTagged})), "faults register nothing")
-}
-
-// A plugin may serve several databases, and keeps nothing of those that are gone.
-func TestPluginForgetsDatabases(t *testing.T) {
-	plugin := gormplugin.New(&counter{}, gormplugin.Config{})
-	for id := range int64(2) {
-		gone := func() weak.Pointer[schema.Schema] {
-			db, err := gorm.Open(sqlite.Open(sqliteDSN(t)), &gorm.Config{Logger: logger.Discard})
-			require.NoError(t, err)
-			pool, err := db.DB()
-			require.NoError(t, err)
-			defer pool.Close()
-			require.NoError(t, db.Use(plugin))
-			require.NoError(t, db.AutoMigrate(&Plain{}))
-			row := Plain{}
-			tx := db.Create(&row)
-			require.NoError(t, tx.Error)
-			require.Equal(t, id+1, row.ID)
-			return weak.Make(tx.Statement.Schema)
-		}()
-		require.Eventually(t, func() bool {
-			runtime.GC()
-			return gone.Value() == nil
-		}, time.Minute, time.Millisecond)
-	}
-	runtime.KeepAlive(plugin)
 }
 
 func TestExclude(t *testing.T) {

@@ -32,10 +32,6 @@ func columns() []way {
 			c.stored(c.db.Clauses(clause.Returning{}).Create(&rows).Error, rows)
 			require.Len(c, rows, 2)
 		}},
-		{"Omit of another column", func(c cell) {
-			row := Auto{Name: c.name(), Status: "x"}
-			c.stored(c.db.Omit("Status").Create(&row).Error, row)
-		}},
 		{"Omit of the key and the session's opt-out let the database number", func(c cell) {
 			omitted, skipped, plain := Auto{Name: c.name()}, Auto{Name: c.name()}, Plain{}
 			require.NoError(c, c.db.Omit("id").Create(&omitted).Error)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/stretchr/testify/require"
@@ -40,14 +39,6 @@ func failures() []way {
 			require.Error(c, db.Create(&again).Error)
 			require.Zero(c, again.ID)
 		}},
-		{"a reference that is refused", func(c cell) {
-			if c.db.Name() == "sqlite" { // checks foreign keys only on request
-				return
-			}
-			order := Order{CustomerID: 1}
-			require.ErrorIs(c, c.db.Create(&order).Error, gorm.ErrForeignKeyViolated)
-			require.Zero(c, order.ID)
-		}},
 		// The driver for MySQL does not tell GORM of a CHECK, and none does of NOT NULL.
 		{"a row refused for another reason keeps its id", func(c cell) {
 			empty, name := "", c.name()
@@ -64,20 +55,6 @@ func failures() []way {
 			row.Name = &name
 			require.NoError(c, c.db.Create(&row).Error)
 			c.filled("requireds", "id", row.ID)
-		}},
-		// As with GORM alone, the value of a row that is stored loses its id.
-		{"a list refused in part, without transactions", func(c cell) {
-			if c.db.Name() != "mysql" {
-				return
-			}
-			require.NoError(c, c.db.Exec("CREATE TABLE parts (id BIGINT PRIMARY KEY, name VARCHAR(50) UNIQUE) ENGINE=MyISAM").Error)
-			name := c.name()
-			rows := []Plain{{Name: name}, {Name: name}}
-			require.ErrorIs(c, c.db.Table("parts").Create(&rows).Error, gorm.ErrDuplicatedKey)
-			require.Equal(c, []any{int64(0), int64(0)}, ids(rows, plainID))
-			var stored int64
-			require.NoError(c, c.db.Table("parts").Count(&stored).Error)
-			require.EqualValues(c, 1, stored)
 		}},
 		{"a row that a hook refuses", func(c cell) {
 			row := Owner{}
@@ -137,34 +114,6 @@ func failures() []way {
 				require.Nil(c, rows[0]["ID"])
 				require.Nil(c, rows[0]["id"])
 				require.Equal(c, 11, rows[1]["id"])
-			}
-		}},
-		// GORM alone gives the keys of rows that were inserted, also if the transaction is
-		// rolled back afterwards.
-		{"keys that a rollback leaves, as with GORM alone", func(c cell) {
-			for name, write := range map[string]func(*gorm.DB) string{
-				"hook after the INSERT": func(db *gorm.DB) string {
-					row := Owner{Name: "refused later"}
-					return fmt.Sprint(errors.Is(db.Create(&row).Error, errNoName), row.ID > 0)
-				},
-				"child after its parent": func(db *gorm.DB) string {
-					row := Owner{Name: c.name(), Mates: []Mate{{Name: c.name()}, {}}}
-					return fmt.Sprint(errors.Is(db.Create(&row).Error, errNoName), row.ID > 0, row.Mates[0].ID > 0, row.Mates[1].ID > 0)
-				},
-				"parent after its child": func(db *gorm.DB) string {
-					name := c.name()
-					row := Owner{Name: name, Leader: &Mate{Name: c.name()}}
-					return fmt.Sprint(db.Create(&Owner{Name: name}).Error, errors.Is(db.Create(&row).Error, gorm.ErrDuplicatedKey), row.ID > 0, row.Leader.ID > 0, row.LeaderID != nil)
-				},
-				"batches": func(db *gorm.DB) string {
-					name := c.name()
-					rows := []Owner{{Name: c.name()}, {Name: name}, {Name: name}, {Name: c.name()}, {Name: c.name()}}
-					err := db.CreateInBatches(&rows, 2).Error
-					return fmt.Sprint(errors.Is(err, gorm.ErrDuplicatedKey), ids(rows, func(o Owner) bool { return o.ID > 0 }))
-				},
-			} {
-				alone := write(open(c, c.dialector(), nil))
-				require.Equal(c, alone, write(c.db), name)
 			}
 		}},
 	}

@@ -50,23 +50,6 @@ func found() []way {
 			c.holds("toys", "pet_id", taken[1].ID, rows[0].ID, taken[1].ID, taken[0].ID)
 			c.filled("pets", "id", rows[0].ID, taken[1].ID, taken[0].ID)
 		}},
-		{"associations that are there, saved in full", func(c cell) {
-			vets := []Vet{{Name: c.name()}, {Name: c.name()}}
-			require.NoError(c, c.db.Create(&vets).Error)
-			pets := []PetFilled{
-				{Name: c.name(), Vets: []*Vet{{Name: vets[0].Name}, {Name: c.name()}}},
-				{Name: c.name(), Vets: []*Vet{{Name: vets[1].Name}}},
-			}
-			err := c.db.Session(&gorm.Session{FullSaveAssociations: true}).Create(&pets).Error
-			if c.db.Name() != "mysql" {
-				// Elsewhere ON CONFLICT names the key, and another unique key is an error.
-				require.ErrorIs(c, err, gorm.ErrDuplicatedKey)
-				return
-			}
-			require.NoError(c, err)
-			c.holds("pet_filled_vets", "vet_id", vets[0].ID, pets[0].Vets[1].ID, vets[1].ID)
-			c.filled("vets", "id", vets[0].ID, pets[0].Vets[1].ID, vets[1].ID)
-		}},
 		{"a key that is text", func(c cell) {
 			first := PetNamed{Name: c.name()}
 			require.NoError(c, c.db.Create(&first).Error)
@@ -102,15 +85,6 @@ func found() []way {
 			require.NoError(c, db.Clauses(same).Create(&fresh).Error)
 			c.issued(fresh.ID)
 			c.holds("baseds", "id", -5, fresh.ID)
-		}},
-		{"a statement that is used twice", func(c cell) {
-			first, again, third := Based{Name: c.name()}, Based{}, Based{}
-			require.NoError(c, c.db.Create(&first).Error)
-			again.Name, third.Name = first.Name, first.Name
-			tx := c.db.Clauses(upsertByName)
-			require.NoError(c, tx.Create(&again).Error)
-			require.NoError(c, tx.Create(&third).Error)
-			require.Equal(c, []int64{first.ID, first.ID}, []int64{again.ID, third.ID})
 		}},
 		{"an upsert of a table with another AUTO_INCREMENT column", func(c cell) {
 			if c.db.Name() != "mysql" {

@@ -27,12 +27,19 @@ func kinds() []way {
 		creates("pointer to sql.Null", &NullPointed{}),
 		creates("embedded with a prefix", make([]Prefixed, 2)),
 		creates("embedded pointer", []PointerBased{{}, {Base: &Base{ID: 6}}, {Base: &Base{}}}, 6),
-		creates("embedded pointer with a name and a prefix", []NamedBase{{}, {Base: &Base{ID: 6}}, {Base: &Base{}}}, 6),
-		creates("embedded twice, with prefixes", make([]Nested, 2)),
 		creates("through a serializer", make([]SerializedKey, 2)),
 		creates("publicid.ID", make([]PublicOrder, 2)),
 		creates("pointer to publicid.ID", &PublicPointed{}),
 		creates("publicid.ID in a composite key", []PublicLine{{OrderID: 5}, {OrderID: 5}}),
+		{"publicid.ID: a column of BIGINT", func(c cell) {
+			types, err := c.db.Migrator().ColumnTypes(&PublicOrder{})
+			require.NoError(c, err)
+			for _, typ := range types {
+				require.Contains(c, []string{"bigint", "int8"}, typ.DatabaseTypeName(), typ.Name())
+				increments, _ := typ.AutoIncrement()
+				require.False(c, increments)
+			}
+		}},
 		{"column of another name", func(c cell) {
 			row, m := Column{}, map[string]any{}
 			require.NoError(c, c.db.Create(&row).Error)

@@ -12,21 +12,6 @@ import (
 // limits lists what GORM does not do, and what happens instead.
 func limits() []way {
 	return []way{
-		{"limit: a map without a model and a struct without a key", func(c cell) {
-			// GORM and the plugin do not know the table's key. SQLite numbers the rows, the
-			// others refuse them.
-			m := map[string]any{"name": c.name()}
-			for _, row := range []any{m, &struct{ Name string }{c.name()}} {
-				err := c.db.Table("plains").Create(row).Error
-				require.Equal(c, c.db.Name() == "sqlite", err == nil, err)
-			}
-			require.NotContains(c, m, "id")
-		}},
-		{"limit: hooks do not see maps", func(c cell) {
-			m := map[string]any{"name": c.name()}
-			require.NoError(c, c.db.Model(&Stubborn{}).Create(m).Error)
-			c.filled("stubborns", "id", m["id"]) // not 7, which is the hook's
-		}},
 		{"limit: a key that PostgreSQL always generates", func(c cell) {
 			if c.db.Name() != "postgres" {
 				return
@@ -50,13 +35,6 @@ func limits() []way {
 			require.NoError(c, c.db.Exec(`ALTER TABLE "Always" ALTER COLUMN id DROP IDENTITY`).Error)
 			require.False(c, check("Always").AutoIncrement)
 			require.False(c, check("plains").Generated)
-		}},
-		{"limit: a hook that stores a copy with its key", func(c cell) {
-			// GORM alone numbers the copy. The key is there before the hooks, which may use it.
-			var row Draft
-			row.Copy = &row.ID
-			require.ErrorIs(c, c.db.Create(&row).Error, gorm.ErrDuplicatedKey)
-			c.holds("drafts", "id")
 		}},
 		{"limit: a row that a conflict leaves out", func(c cell) {
 			// RowsAffected counts the inserted rows only. MySQL and MariaDB tell the key of

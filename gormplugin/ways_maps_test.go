@@ -16,14 +16,8 @@ func mapWays() []way {
 	return []way{
 		{"map", func(c cell) {
 			m := map[string]any{"name": c.name()}
-			require.NoError(c, c.db.Model(&Plain{}).Create(m).Error)
-			c.filled("plains", "id", m["id"])
-		}},
-		{"map by the field's name, zero", func(c cell) {
-			m := map[string]any{"ID": 0, "Name": c.name()}
 			require.NoError(c, c.db.Model(&Plain{}).Create(&m).Error)
-			c.filled("plains", "id", m["ID"])
-			require.NotContains(c, m, "id")
+			c.filled("plains", "id", m["id"])
 		}},
 		{"maps, zero in every form", func(c cell) {
 			var boxed any = json.Number("0")
@@ -73,15 +67,6 @@ func mapWays() []way {
 			require.NoError(c, c.db.Model(&Auto{}).CreateInBatches(rows, 2).Error)
 			require.Equal(c, name, rows[2]["name"])
 			c.filled("autos", "id", ids(rows, mapID)...)
-		}},
-		{"maps, conflict ignored", func(c cell) {
-			taken := c.name()
-			require.NoError(c, c.db.Create(&Auto{Name: taken}).Error)
-			rows := []map[string]any{{"name": c.name()}, {"name": taken}}
-			require.NoError(c, c.db.Model(&Auto{}).Clauses(clause.OnConflict{DoNothing: true}).Create(rows).Error)
-			var stored Auto
-			require.NoError(c, c.db.Take(&stored, "name = ?", rows[0]["name"]).Error)
-			require.EqualValues(c, stored.ID, rows[0]["id"])
 		}},
 		{"maps, upsert of a row that is there", func(c cell) {
 			first := Auto{Name: c.name()}

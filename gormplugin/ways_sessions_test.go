@@ -19,11 +19,6 @@ func sessions() []way {
 			c.stored(c.db.Create(&rows).Error, rows)
 			c.issued(rows[0].Before, rows[1].Save)
 		}},
-		{"a hook that stores a copy makes its key zero", func(c cell) {
-			row := Draft{Copy: new(int64)}
-			require.NoError(c, c.db.Create(&row).Error)
-			c.filled("drafts", "id", row.ID, *row.Copy)
-		}},
 		creates("a hook's own id wins", &Stubborn{}, 7),
 		{"SkipHooks", func(c cell) {
 			row := Stubborn{}
@@ -43,28 +38,6 @@ func sessions() []way {
 			sql := c.db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&upsert) })
 			require.Contains(c, sql, strconv.FormatInt(upsert[0].ID, 10))
 			require.Equal(c, c.returning, strings.Contains(sql, "RETURNING"))
-		}},
-		{"FullSaveAssociations", func(c cell) {
-			customer := Customer{Profile: &Profile{}, Orders: []Order{{Items: []*Item{{Product: Product{Name: "a"}}}}}, Tags: []*Tag{{}}}
-			tx := c.db.Session(&gorm.Session{FullSaveAssociations: true})
-			require.NoError(c, tx.Create(&customer).Error)
-			c.stored(nil, customer.Orders[0].Items)
-			c.stored(nil, customer.Orders[0].Items[0].Product)
-			c.stored(nil, customer.Tags)
-			customer.Orders = append(customer.Orders, Order{})
-			c.stored(tx.Save(&customer).Error, customer.Orders)
-			c.holds("orders", "customer_id", customer.ID, customer.ID)
-			c.holds("profiles", "customer_id", customer.ID)
-		}},
-		{"all options at once", func(c cell) {
-			rows := []Customer{{Orders: make([]Order, 3), Tags: []*Tag{{}, {}, {}}}, {}, {}}
-			tx := c.db.Session(&gorm.Session{
-				SkipHooks: true, PrepareStmt: true, SkipDefaultTransaction: true, AllowGlobalUpdate: true,
-				FullSaveAssociations: true, CreateBatchSize: 2, QueryFields: true, DisableNestedTransaction: true, PropagateUnscoped: true,
-			})
-			c.stored(tx.Create(&rows).Error, rows)
-			c.stored(nil, rows[0].Orders)
-			c.stored(nil, rows[0].Tags)
 		}},
 		{"another *gorm.DB with another worker, at once", func(c cell) {
 			db := open(c, c.dialector(), gormplugin.New(newGeneratorOf(c, worker+1), gormplugin.Config{}))

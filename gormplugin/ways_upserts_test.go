@@ -1,10 +1,7 @@
 package gormplugin_test
 
 import (
-	"fmt"
-
 	"github.com/stretchr/testify/require"
-	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"github.com/snowlease/snowlease/gormplugin"
@@ -63,12 +60,6 @@ func upserts() []way {
 			c.filled("baseds", "id", rows[0]["id"], first.ID)
 			require.Equal(c, c.returning, rows[1]["ID"] == first.ID)
 		}},
-		// With DO NOTHING, GORM alone counts the elements of the slice from the first inserted
-		// row on if one of them has a key. MariaDB returns the row that is there too.
-		{"conflict ignored: rows affected and what the database made", func(c cell) {
-			c.alike(func(db *gorm.DB) any { return ignore[Made](c, db, false) }, func(db *gorm.DB) any { return ignore[MadeFilled](c, db, false) })
-			c.alike(func(db *gorm.DB) any { return ignore[Made](c, db, true) }, func(db *gorm.DB) any { return ignore[MadeFilled](c, db, true) })
-		}},
 		{"conflict ignored: each value has what the database made for it", func(c cell) {
 			taken := c.name()
 			require.NoError(c, c.db.Create(&Made{Name: taken}).Error)
@@ -101,18 +92,6 @@ func upserts() []way {
 			c.filled("pet_filleds", "id", rows[0].ID, out, taken[2].ID, taken[0].ID)
 			c.holds("toys", "pet_id", rows[0].ID, taken[2].ID, taken[0].ID)
 		}},
-		// NULLs do not conflict, so these values are rows of their own.
-		{"upsert with a condition: NULL in the unique column", func(c cell) {
-			name := c.name()
-			first := Nullable{Name: &name}
-			require.NoError(c, c.db.Create(&first).Error)
-			upsert := clause.OnConflict{Columns: upsertByName.Columns, DoUpdates: clause.AssignmentColumns([]string{"note"})}
-			upsert.Where = clause.Where{Exprs: []clause.Expression{clause.Eq{Column: clause.Column{Table: "nullables", Name: "note"}, Value: "x"}}}
-			rows := []Nullable{{Note: "a"}, {Name: &name, Note: "b"}, {Note: "c"}}
-			require.NoError(c, c.db.Clauses(upsert).Create(&rows).Error)
-			c.filled("nullables", "id", rows[0].ID, first.ID, rows[2].ID)
-			c.holds("nullables WHERE note = 'c'", "id", rows[2].ID)
-		}},
 		{"INSERT IGNORE", func(c cell) {
 			ignore := clause.Insert{Modifier: map[string]string{"mysql": "IGNORE", "sqlite": "OR IGNORE"}[c.db.Name()]}
 			if ignore.Modifier == "" { // PostgreSQL has none
@@ -135,24 +114,4 @@ func upserts() []way {
 			c.issued(again[0].ID, again[1].ID)
 		}},
 	}
-}
-
-// ignore inserts three rows with DO NOTHING, the second of which is there if taken. It
-// returns the rows affected, and how many values have what the database made.
-func ignore[T Made | MadeFilled](c cell, db *gorm.DB, taken bool) string {
-	named := func() T { return T(Made{Name: c.name()}) }
-	rows := []T{named(), named(), named()}
-	if taken {
-		first := rows[1]
-		require.NoError(c, db.Create(&first).Error)
-	}
-	tx := db.Clauses(clause.OnConflict{DoNothing: true}).Create(&rows)
-	require.NoError(c, tx.Error)
-	made := 0
-	for _, row := range rows {
-		if Made(row).Origin == "database" {
-			made++
-		}
-	}
-	return fmt.Sprintf("affected %d, made %d", tx.RowsAffected, made)
 }
