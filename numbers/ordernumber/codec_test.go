@@ -226,29 +226,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-// Parse returns what Format was given.
-func FuzzFormat(f *testing.F) {
-	f.Add(8, 2, true, int64(1_795_000_000), int64(1234), int64(99))
-	f.Add(19, -1, false, int64(0), int64(math.MaxInt64), int64(math.MaxInt64))
-	f.Add(1, 9, true, int64(253402300799), int64(-1), int64(0))
-	f.Fuzz(func(t *testing.T, digits, gene int, check bool, seconds, number, user int64) {
-		c, err := ordernumber.New(ordernumber.Config{Digits: digits, Gene: gene, Check: check})
-		if err != nil {
-			return
-		}
-		s, err := c.Format(time.Unix(seconds, 0), number, user)
-		if err != nil {
-			require.Empty(t, s)
-			return
-		}
-		p, err := c.Parse(s)
-		require.NoError(t, err)
-		require.Equal(t, number, p.Number)
-		y, m, d := time.Unix(seconds, 0).UTC().Date()
-		require.Equal(t, []int{y, int(m), d}, []int{p.Year, int(p.Month), p.Day})
-		if gene >= 0 {
-			require.Equal(t, c.Gene(user), p.Gene)
-		}
-	})
-}

@@ -6,9 +6,6 @@ import (
 	"log"
 	"time"
 
-	"github.com/libtnb/sqlite"
-	"gorm.io/gorm"
-
 	"github.com/snowlease/snowlease/numbers/ordernumber"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
@@ -61,75 +58,4 @@ func Example_series() {
 	// Output:
 	// 17 digits, number 1 in shard 57 <nil>
 	// true
-}
-
-// An Order has its order number as its key.
-type Order struct {
-	ID     string `gorm:"primaryKey;size:19"`
-	UserID int64
-}
-
-// orderNumbers generates the keys of orders.
-type orderNumbers struct {
-	codec   *ordernumber.Codec
-	numbers *segment.Issuer
-	now     func() time.Time
-}
-
-// Key returns a key for an order of a user.
-func (o orderNumbers) Key(ctx context.Context, user int64) (string, error) {
-	n, err := o.numbers.NextIDWait(ctx)
-	if err != nil {
-		return "", err
-	}
-	return o.codec.Format(o.now(), n, user)
-}
-
-// A plain string field holds an order number as the key.
-func Example_gorm() {
-	ctx := context.Background()
-	codec, err := ordernumber.New(ordernumber.Config{Digits: 9})
-	if err != nil {
-		log.Fatal(err)
-	}
-	numbers, err := segment.Open(ctx, segment.NewMemory(), segment.Config{Namespace: "shop", Name: "orders", Max: codec.Capacity()})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer numbers.Close()
-	keys := orderNumbers{codec, numbers, func() time.Time { return time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC) }}
-
-	db, err := gorm.Open(sqlite.Open("file::memory:"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	pool, err := db.DB()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer pool.Close()
-	if err := db.AutoMigrate(&Order{}); err != nil {
-		log.Fatal(err)
-	}
-	for _, user := range []int64{57, 1058} {
-		id, err := keys.Key(ctx, user)
-		if err != nil {
-			log.Fatal(err)
-		}
-		if err := db.Create(&Order{ID: id, UserID: user}).Error; err != nil {
-			log.Fatal(err)
-		}
-	}
-
-	var orders []Order
-	if err := db.Order("id").Find(&orders).Error; err != nil {
-		log.Fatal(err)
-	}
-	for _, o := range orders {
-		parts, err := codec.Parse(o.ID)
-		fmt.Println(o.ID, "is number", parts.Number, "in shard", parts.Gene, err)
-	}
-	// Output:
-	// 2026112100000000157 is number 1 in shard 57 <nil>
-	// 2026112100000000258 is number 2 in shard 58 <nil>
 }

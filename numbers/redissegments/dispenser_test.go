@@ -27,6 +27,9 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
+// orders is the key of the dispenser of ordered.
+const orders = "snowlease:{shop}:dispenser:orders"
+
 // A behind is the store behind a dispenser, with injected faults.
 type behind struct {
 	numberstore.Memory
@@ -114,11 +117,10 @@ func letTimePass(t testing.TB, s *redistest.Store) {
 	})
 }
 
-func requireRising(t testing.TB, all []int64) {
+// fetched waits until n numbers are fetched ahead.
+func fetched(t testing.TB, s *redistest.Store, n string) {
 	t.Helper()
-	for k := 1; k < len(all); k++ {
-		require.Less(t, all[k-1], all[k], "at %d of %v", k, all)
-	}
+	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), orders, "nlen").Val() == n }, 5*time.Second, time.Millisecond)
 }
 
 // A counterCheck requires that a number requested after another was given is greater,
@@ -203,15 +205,14 @@ func TestStrictOrder(t *testing.T) {
 // one.
 func TestFaultsOfRedis(t *testing.T) {
 	t.Parallel()
-	key := "snowlease:{shop}:dispenser:orders"
 	for name, fault := range map[string]func(t testing.TB, s *redistest.Store){
 		"wiped": func(t testing.TB, s *redistest.Store) { s.Wipe(t) },
 		"deleted": func(t testing.TB, s *redistest.Store) {
-			require.NoError(t, s.Admin.Del(context.Background(), key).Err())
+			require.NoError(t, s.Admin.Del(context.Background(), orders).Err())
 		},
 		"another server": func(t testing.TB, s *redistest.Store) { s.Reincarnate(t) },
 		"fields deleted": func(t testing.TB, s *redistest.Store) {
-			require.NoError(t, s.Admin.HDel(context.Background(), key, "used", "top").Err())
+			require.NoError(t, s.Admin.HDel(context.Background(), orders, "used", "top").Err())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -238,9 +239,7 @@ func TestLostRedisSkipsASegment(t *testing.T) {
 	s, b := redistest.NewMini(t), new(behind)
 	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
 	require.Equal(t, []int64{1, 2, 3}, take(t, i, 3))
-	require.Eventually(t, func() bool {
-		return s.Admin.HGet(t.Context(), "snowlease:{shop}:dispenser:orders", "nlen").Val() == "10"
-	}, 5*time.Second, time.Millisecond)
+	fetched(t, s, "10")
 	s.Wipe(t)
 	require.Equal(t, []int64{21, 22, 23}, take(t, i, 3))
 }
@@ -279,7 +278,7 @@ func TestStaleReplica(t *testing.T) {
 	s.Reincarnate(t)
 	another := issuer(t, dispenser(t, s.Client(t), b, ordered(50)), ordered(50))
 	all = append(all, take(t, another, 10)...)
-	requireRising(t, all)
+	require.IsIncreasing(t, all)
 }
 
 // TestStaleStateIsSeenByWhoKnowsMore: even if incarnations are not compared, a process
@@ -294,7 +293,7 @@ func TestStaleStateIsSeenByWhoKnowsMore(t *testing.T) {
 	all = append(all, take(t, i, 20)...)
 	stale()
 	all = append(all, take(t, i, 20)...)
-	requireRising(t, all)
+	require.IsIncreasing(t, all)
 }
 
 // TestInstalledOnce: a client repeats a call whose reply was lost. A segment that was
@@ -361,20 +360,6 @@ func TestInstalledOnce(t *testing.T) {
 	}
 }
 
-// TestLateInstall: Redis loses its state while a segment is fetched.
-func TestLateInstall(t *testing.T) {
-	t.Parallel()
-	s := redistest.NewMini(t)
-	b := &behind{after: func(call int64, got numberstore.Range) numberstore.Range {
-		if call%2 == 1 {
-			_ = s.Admin.FlushAll(context.Background()).Err() // the test may have ended
-		}
-		return got
-	}}
-	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
-	requireRising(t, take(t, i, 100))
-}
-
 // TestWhoFetchesDies: if the fetching process dies or is late, another takes over after some time,
 // and the late segment is not installed.
 func TestWhoFetchesDies(t *testing.T) {
@@ -382,22 +367,21 @@ func TestWhoFetchesDies(t *testing.T) {
 	s, b := redistest.NewMini(t), new(behind)
 	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
 	take(t, i, 5)
-	key := "snowlease:{shop}:dispenser:orders"
-	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	fetched(t, s, "10")
 	all := take(t, i, 10) // five of the segment are left, so that the next one is beside it
-	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	fetched(t, s, "10")
 	now := s.Admin.Time(t.Context()).Val().UnixMilli()
-	first, err := s.Admin.HGet(t.Context(), key, "first").Int64()
+	first, err := s.Admin.HGet(t.Context(), orders, "first").Int64()
 	require.NoError(t, err)
 	// A fetch that took long has left a gap before the next segment.
-	require.NoError(t, s.Admin.HSet(t.Context(), key, "nlen", "0", "top", first+9, "want", "DEAD", "at", now).Err())
+	require.NoError(t, s.Admin.HSet(t.Context(), orders, "nlen", "0", "top", first+9, "want", "DEAD", "at", now).Err())
 	all = append(all, take(t, i, 5)...)
 	_, err = i.NextID()
 	require.ErrorIs(t, err, segment.ErrUnavailable)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	s.Sleep(5 * time.Second)
 	letTimePass(t, s)
-	requireRising(t, append(all, take(t, i, 30)...))
+	require.IsIncreasing(t, append(all, take(t, i, 30)...))
 }
 
 // TestCallThatIsGivenUp: a caller that does not hear that it is to fetch lets others fetch at once.
@@ -418,7 +402,7 @@ func TestCallThatIsGivenUp(t *testing.T) {
 	_, err := d.Reserve(ctx, numbers(1))
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, d.Close())
-	require.Equal(t, "failed", s.Admin.HGet(t.Context(), "snowlease:{shop}:dispenser:orders", "want").Val())
+	require.Equal(t, "failed", s.Admin.HGet(t.Context(), orders, "want").Val())
 }
 
 // TestStoreBehindFails: numbers continue while Redis has some, then callers get the
@@ -435,8 +419,7 @@ func TestStoreBehindFails(t *testing.T) {
 	}}
 	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
 	all := take(t, i, 1)
-	key := "snowlease:{shop}:dispenser:orders"
-	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), key, "nlen").Val() == "10" }, 5*time.Second, time.Millisecond)
+	fetched(t, s, "10")
 	down.Store(true)
 	all = append(all, take(t, i, 19)...)
 	require.Eventually(t, func() bool {
@@ -446,7 +429,7 @@ func TestStoreBehindFails(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 	down.Store(false)
 	letTimePass(t, s)
-	requireRising(t, append(all, take(t, i, 30)...))
+	require.IsIncreasing(t, append(all, take(t, i, 30)...))
 }
 
 // TestNobodyWaitsForTheStoreBehind: starting a segment fetches the next.
@@ -466,14 +449,12 @@ func TestNobodyWaitsForTheStoreBehind(t *testing.T) {
 	}}
 	i := issuer(t, dispenser(t, s.Client(t), b, ordered(40)), ordered(40))
 	take(t, i, 1)
-	require.Eventually(t, func() bool {
-		return s.Admin.HGet(t.Context(), "snowlease:{shop}:dispenser:orders", "nlen").Val() == "40"
-	}, 5*time.Second, time.Millisecond)
+	fetched(t, s, "40")
 	take(t, i, 60) // the third segment is requested, and does not come
 	require.Eventually(t, func() bool { return b.calls.Load() == 3 }, 5*time.Second, time.Millisecond)
 	take(t, i, 15)
 	close(gate)
-	requireRising(t, take(t, i, 100))
+	require.IsIncreasing(t, take(t, i, 100))
 }
 
 // TestStoreBehindThatWentBack: no segment below given numbers is installed.
@@ -488,7 +469,7 @@ func TestStoreBehindThatWentBack(t *testing.T) {
 	}}
 	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
 	all := take(t, i, 20)
-	requireRising(t, all)
+	require.IsIncreasing(t, all)
 	fails := func(i *segment.Issuer, why string) {
 		require.Eventually(t, func() bool {
 			s.Sleep(150 * time.Millisecond)
@@ -501,7 +482,7 @@ func TestStoreBehindThatWentBack(t *testing.T) {
 	// Meanwhile Redis learns of greater numbers.
 	s.Wipe(t)
 	grows := &behind{after: func(_ int64, got numberstore.Range) numberstore.Range {
-		_ = s.Admin.HSet(context.Background(), "snowlease:{shop}:dispenser:orders", "top", "1000000").Err() // the test may have ended
+		_ = s.Admin.HSet(context.Background(), orders, "top", "1000000").Err() // the test may have ended
 		return got
 	}}
 	fails(issuer(t, dispenser(t, s.Client(t), grows, ordered(10)), ordered(10)), "install numbers of")
@@ -518,7 +499,7 @@ func TestDispenserStepFollowsTheRate(t *testing.T) {
 	for range 125 { // 50 a second
 		for _, i := range []*segment.Issuer{i, other} {
 			require.NoError(t, i.NextIDs(t.Context(), dst))
-			requireRising(t, dst)
+			require.IsIncreasing(t, dst)
 			s.Sleep(400 * time.Millisecond)
 		}
 	}
@@ -605,23 +586,4 @@ func TestNewDispenserRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "name is empty")
 	_, err = redissegments.New(nil)
 	require.ErrorIs(t, err, redisseq.ErrClient)
-}
-
-// BenchmarkDispenser measures strict order: a round trip to a real Redis.
-func BenchmarkDispenser(b *testing.B) {
-	s := &redistest.Store{Addr: testserver.Redis(b)}
-	for name, opts := range map[string][]redisseq.Option{"compared": nil, "never": {redisseq.WithQuarantine(lease.QuarantineNever)}} {
-		b.Run(name, func(b *testing.B) {
-			cfg := segment.Config{Namespace: "shop", Name: fmt.Sprint("bench-", name, time.Now().UnixNano()), Order: segment.OrderStrict}
-			i := issuer(b, dispenser(b, s.Client(b), segment.NewMemory(), cfg, opts...), cfg)
-			b.RunParallel(func(p *testing.PB) {
-				for p.Next() {
-					if _, err := i.NextIDWait(b.Context()); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		})
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -166,7 +165,7 @@ func TestDamage(t *testing.T) {
 	s := redistest.NewMini(t)
 	n := newStore(t, s)
 	d := dispenser(t, s.Client(t), segment.NewMemory(), ordered())
-	const segments, front = "snowlease:{shop}:segment:orders", "snowlease:{shop}:dispenser:orders"
+	const segments, front = "snowlease:{shop}:segment:orders", orders
 	reserve := func() error { _, err := n.Reserve(t.Context(), numbers(1)); return err }
 	dispense := func() error { _, err := d.Reserve(t.Context(), numbers(1)); return err }
 	given := func() error { _, err := n.Given(t.Context(), "shop/orders"); return err }
@@ -181,7 +180,7 @@ func TestDamage(t *testing.T) {
 			s.Wipe(t)
 			require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
 			require.NoError(t, dispense())
-			require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), front, "nlen").Val() == "100" }, 5*time.Second, time.Millisecond, "it fetches the next segment")
+			fetched(t, s, "100")
 			switch field, value, set := strings.Cut(harm, "="); {
 			case set:
 				require.NoError(t, s.Admin.HSet(t.Context(), key, field, value).Err())
@@ -213,32 +212,6 @@ func TestServerThatDoesNotTellItsRunID(t *testing.T) {
 		_, err = dispenser(t, client, segment.NewMemory(), segment.Config{Namespace: "shop", Name: "orders"}).Reserve(t.Context(), numbers(1))
 		require.ErrorIs(t, err, redisseq.ErrRunID)
 	})
-}
-
-// Without WAIT, two masters in a split brain would give the same numbers.
-func TestWaitReplicasHoldsSegmentsBack(t *testing.T) {
-	t.Parallel()
-	s, _, replica := redistest.StartReplicated(t)
-	_, err := newStore(t, redistest.At(t, replica)).Reserve(t.Context(), numbers(1))
-	require.ErrorIs(t, err, redisseq.ErrReplica, "it says which server to use")
-	patient, err := redissegments.New(s.Client(t), redisseq.WithWaitReplicas(1, 2*time.Second))
-	require.NoError(t, err)
-	require.NoError(t, patient.Create(t.Context(), "shop/orders", 1))
-	req := numberstore.Request{Name: "shop/orders", N: 10, Max: 1000, Start: 1}
-	got, err := patient.Reserve(t.Context(), req)
-	require.NoError(t, err)
-	require.Equal(t, numberstore.Range{First: 1, Last: 10}, got)
-
-	replica.Pause()
-	quick, err := redissegments.New(s.Client(t), redisseq.WithWaitReplicas(1, 50*time.Millisecond))
-	require.NoError(t, err)
-	got, err = quick.Reserve(t.Context(), req)
-	require.ErrorIs(t, err, redisseq.ErrNotReplicated)
-	require.Zero(t, got)
-	replica.Resume()
-	got, err = patient.Reserve(t.Context(), req)
-	require.NoError(t, err)
-	require.Equal(t, int64(21), got.First, "what was refused is skipped")
 }
 
 // Redis cannot tie one name to another, so it refuses rather than reserve without it.

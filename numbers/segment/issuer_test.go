@@ -216,42 +216,6 @@ func TestBatchThatFails(t *testing.T) {
 	}
 }
 
-func TestClosed(t *testing.T) {
-	t.Parallel()
-	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
-		i := open(t, segment.Config{Order: order}, segment.NewMemory())
-		next(t, i)
-		require.NoError(t, i.Healthy(t.Context()))
-		require.NoError(t, i.Healthy(t.Context()))
-		var wg sync.WaitGroup
-		for range 3 {
-			wg.Go(func() {
-				for {
-					if _, err := i.NextID(); err != nil {
-						if !errors.Is(err, segment.ErrClosed) {
-							t.Error(err)
-						}
-						return
-					}
-				}
-			})
-		}
-		require.NoError(t, i.Close())
-		require.NoError(t, i.Close())
-		wg.Wait()
-		_, err := i.NextID()
-		require.Equal(t, segment.ErrClosed, err)
-		require.Equal(t, segment.ErrClosed, i.NextIDs(t.Context(), make([]int64, 3)))
-		require.Error(t, i.Healthy(t.Context()))
-		require.Equal(t, segment.ErrClosed, i.Healthy(t.Context()))
-		st := i.Status()
-		require.Equal(t, segment.StateClosed, st.State)
-		require.Zero(t, st.Remaining)
-		require.Zero(t, st.Next)
-		require.Positive(t, st.Issued)
-	}
-}
-
 // Close wakes callers who wait and ends a reservation under way.
 func TestCloseWhileWaiting(t *testing.T) {
 	t.Parallel()
@@ -314,11 +278,6 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-func TestNextIDAllocatesNothing(t *testing.T) {
-	i := open(t, segment.Config{Step: 1_000_000}, segment.NewMemory())
-	require.Zero(t, testing.AllocsPerRun(1000, func() { _, _ = i.NextID() }))
-}
-
 // An Issuer issues from its Start on, which is one, and ends by Close, whether it started
 // or not.
 func TestNotStarted(t *testing.T) {
@@ -347,10 +306,16 @@ func TestNotStarted(t *testing.T) {
 		n, err = i.NextID()
 		require.NoError(t, err, "a second start is no end")
 		require.Equal(t, int64(2), n)
+		require.NoError(t, i.Healthy(t.Context()))
 		require.NoError(t, i.Close())
 		require.NoError(t, i.Close())
 		_, err = i.NextID()
-		require.ErrorIs(t, err, segment.ErrClosed)
+		require.Equal(t, segment.ErrClosed, err)
+		require.Equal(t, segment.ErrClosed, i.NextIDs(t.Context(), make([]int64, 3)))
+		require.Equal(t, segment.ErrClosed, i.Healthy(t.Context()))
+		st := i.Status()
+		require.Equal(t, segment.StateClosed, st.State)
+		require.Zero(t, st.Remaining+st.Next)
 		require.NoError(t, i.Start(t.Context()))
 		again, err := i.NextID()
 		require.NoError(t, err)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -103,19 +102,6 @@ func TestImpatienceIsNotLogged(t *testing.T) {
 	})
 }
 
-func TestNoLogger(t *testing.T) {
-	t.Parallel()
-	s := &store{answer: func(call int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
-		if call == 1 {
-			return numberstore.Range{}, errDown
-		}
-		return got, err
-	}}
-	i, err := segment.Open(t.Context(), s, segment.Config{Namespace: "shop", Name: "orders"}, segment.WithLogger(nil))
-	require.NoError(t, err)
-	require.NoError(t, i.Close())
-}
-
 // FailingSince is when the first attempt after the last success began, whatever its error.
 func TestFailingSince(t *testing.T) {
 	t.Parallel()
@@ -161,22 +147,6 @@ func shortly(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// The context of a caller who leaves says nothing of the store.
-func TestCallerWhoLeaves(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
-		i := open(t, segment.Config{Order: segment.OrderStrict}, s)
-		s.slow(time.Second)
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Millisecond, cancel)
-		require.ErrorIs(t, i.NextIDs(ctx, make([]int64, 1)), context.Canceled)
-		require.NoError(t, i.Healthy(t.Context()))
-		require.Zero(t, i.Status().FailingSince)
-		require.Equal(t, segment.StateReady, i.Status().State)
-	})
 }
 
 // In strict order only calls ask the store. An Issuer that is not ready may get none, so it

@@ -3,7 +3,6 @@ package segment_test
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,18 +47,6 @@ func TestStepFollowsTheRate(t *testing.T) {
 		s.slow(300 * time.Millisecond)
 		use(t, i, 1000, 30*time.Second)
 		require.InDelta(t, 10_000, i.Status().Step, 1000, "it grows again")
-	})
-}
-
-// TestStepBounds checks that sizes stay within their bounds at any rate.
-func TestStepBounds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		i := open(t, segment.Config{MinStep: 50, Step: 60, MaxStep: 70}, segment.NewMemory())
-		use(t, i, 1000, 10*time.Second)
-		require.Equal(t, int64(70), i.Status().Step)
-		use(t, i, 1, 10*time.Minute)
-		require.Equal(t, int64(50), i.Status().Step)
 	})
 }
 
@@ -162,28 +149,6 @@ func TestLargeBatch(t *testing.T) {
 		require.LessOrEqual(t, s.largest.Load(), int64(10_000))
 		batch(t, i, 100_000)
 		require.Equal(t, int64(20_000), s.largest.Load())
-	})
-}
-
-// TestSetupWrongForAWhile: only a start ends by it.
-func TestSetupWrongForAWhile(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var wrong atomic.Bool
-		s := &store{answer: func(_ int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
-			if wrong.Load() {
-				return numberstore.Range{}, lease.ErrSetup
-			}
-			return got, err
-		}}
-		i := open(t, segment.Config{Step: 10, MinStep: 10}, s)
-		synctest.Wait()
-		wrong.Store(true)
-		go func() {
-			time.Sleep(time.Minute)
-			wrong.Store(false)
-		}()
-		require.Len(t, batch(t, i, 100), 100)
 	})
 }
 
