@@ -2,8 +2,6 @@ package idworker
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,36 +10,6 @@ import (
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/snowflake"
 )
-
-// FuzzWorkers checks that an accepted range is the one written, begins in the pool, and ends
-// there or with the last reserved worker id.
-func FuzzWorkers(f *testing.F) {
-	for _, s := range []string{"", "0-15", "0-31", "31-31", "16-31", " 0 - 15 ", "15-0", "0-32", "-1-3", "0--3", "3", "-", "a-b", "0-9223372036854775808", "+1-+2", "0-30"} {
-		f.Add(s, uint8(4), uint8(0))
-		f.Add(s, uint8(4), uint8(2))
-	}
-	f.Fuzz(func(t *testing.T, s string, bits, reserved uint8) {
-		all := int64(1) << (bits%20 + 1)
-		pool := all - int64(reserved)%all
-		first, last, err := workers(s, pool, all)
-		switch {
-		case err != nil:
-			require.Zero(t, first)
-			require.Zero(t, last)
-			return
-		case s == "":
-			require.Equal(t, []int64{0, all - 1}, []int64{first, last})
-			return
-		}
-		require.True(t, 0 <= first && first <= last && first < pool && (last < pool || last == all-1))
-		again, end, err := workers(fmt.Sprintf("%d-%d", first, last), pool, all)
-		require.NoError(t, err)
-		require.Equal(t, []int64{first, last}, []int64{again, end})
-		for _, c := range s {
-			require.True(t, c >= '0' && c <= '9' || c == '-' || c == '+' || strings.TrimSpace(string(c)) == "", "%q", s)
-		}
-	})
-}
 
 // FuzzConfig checks that a configuration from text either is refused or yields a valid
 // request and layout.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -207,58 +205,6 @@ func fill(t testing.TB, seen map[int64]bool, s *history.Issuer, at time.Time, n 
 	}
 }
 
-// few is a layout of 4 worker ids and 8,192 ids a tick.
-var few = snowflake.Layout{WorkerBits: 2, SequenceBits: 13}
-
-// A reserved worker id that was lent before makes no ids for that time.
-func TestReservedOfALiveService(t *testing.T) {
-	c := sqlCenter(t, newSQLite(t))
-	founded := time.Now()
-	live := make([]*idworker.IdWorker, 4)
-	seen := map[int64]bool{}
-	for i := range live {
-		live[i] = borrow(t, c, idworker.Config{Namespace: "orders", Layout: few})
-		ids := make([]int64, 1000)
-		require.NoError(t, live[i].NextIDs(t.Context(), ids))
-		for _, id := range ids {
-			seen[id] = true
-		}
-	}
-	for _, w := range live {
-		require.NoError(t, w.Stop(t.Context()))
-	}
-	past := issuer(t, c, idworker.Config{Namespace: "orders-2", Layout: few, Reserved: 1})
-	for id := range seen {
-		p, err := few.Decode(id)
-		require.NoError(t, err)
-		for _, s := range []*history.Issuer{past, past.Backfill(founded)} {
-			_, err = s.NextIDAt(t.Context(), p.Time)
-			require.ErrorIs(t, err, history.ErrTime)
-		}
-	}
-	fill(t, seen, past.Backfill(founded), founded.Add(-time.Millisecond), 8192)
-}
-
-// ErrFull advises more reserved worker ids under another namespace. The counters carry over,
-// and the first worker id's numbers do not change.
-func TestMoreReserved(t *testing.T) {
-	c := sqlCenter(t, newSQLite(t))
-	founded := time.Now()
-	at := founded.Add(-24 * time.Hour)
-	one := issuer(t, c, idworker.Config{Namespace: "orders", Layout: few, Reserved: 1}).Backfill(founded)
-	seen := map[int64]bool{}
-	fill(t, seen, one, at, 8192)
-	_, err := one.NextIDAt(t.Context(), at)
-	require.ErrorIs(t, err, history.ErrFull)
-	for _, want := range []string{"1 of 8192 ids of the 1s", "spread", "or reserve more in a new namespace"} {
-		require.ErrorContains(t, err, want)
-	}
-	two := issuer(t, c, idworker.Config{Namespace: "orders-2", Layout: few, Reserved: 2}).Backfill(founded)
-	fill(t, seen, two, at, 8192)
-	_, err = two.NextIDAt(t.Context(), at)
-	require.ErrorIs(t, err, history.ErrFull)
-}
-
 // Old and new processes run side by side on two databases, as in docs/upgrade.md. Only
 // processes whose workers end with the layout's last worker id make backdated ids.
 func TestPastMovesToAnotherDatabase(t *testing.T) {
@@ -294,33 +240,6 @@ func TestPastMovesToAnotherDatabase(t *testing.T) {
 	next = issuer(t, sqlCenter(t, to), cfg)
 	fill(t, seen, next, recent, 100)
 	fill(t, seen, next.Backfill(founded), at, 100)
-}
-
-// forget is the statement of docs/operations.md for a restored backup.
-const forget = "DELETE FROM snowlease_segment WHERE name LIKE '/since.%'"
-
-// A restored backup does not have the ids that were made since.
-func TestPastAfterARestoredBackup(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("../docs/operations.md")
-	require.NoError(t, err)
-	require.True(t, strings.Contains(string(text), forget), "docs/operations.md says how") //nolint:testifylint // which would print all of it
-	db := newSQLite(t)
-	c := sqlCenter(t, db)
-	cfg := idworker.Config{Namespace: "orders", Reserved: 1}
-	require.NoError(t, borrow(t, c, cfg).Stop(t.Context()))
-	counting(t, db, time.Now().Add(-time.Hour))
-	backup := records(t, db)
-	at := time.Now().Add(-time.Minute)
-	seen := map[int64]bool{}
-	fill(t, seen, issuer(t, c, cfg), at, 10)
-
-	copied(t, backup, db)
-	require.NoError(t, db.Exec(forget).Error)
-	past := issuer(t, c, cfg)
-	_, err = past.NextIDAt(t.Context(), at)
-	require.ErrorIs(t, err, history.ErrTime)
-	fill(t, seen, past.Backfill(at), at.Add(-time.Hour), 10)
 }
 
 // counting makes the store look as if it had counted for longer.

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -507,21 +506,6 @@ func TestStartThatFailsLaterGivesTheWorkerIDBack(t *testing.T) {
 	require.Equal(t, snowlease.StateStopped, w.Status().State)
 }
 
-// world is a center and a worker in a synctest bubble.
-func world(t *testing.T, cfg idworker.Config, f func(t *testing.T, c *memcenter.Center, w *idworker.IdWorker, lc *fxtest.Lifecycle)) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
-		cfg.Namespace = "orders"
-		c := memcenter.New()
-		initialize(t, c, cfg)
-		var w *idworker.IdWorker
-		lc := fxtest.NewLifecycle(t) // the goroutines of an fx.App outlive a bubble
-		require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), centered(c), fx.Populate(&w), fx.Decorate(func() fx.Lifecycle { return lc })).Err())
-		f(t, c, w, lc)
-		require.NoError(t, w.Stop(context.Background()))
-	})
-}
-
 // ahead returns how far the next id of w is ahead of the clock.
 func ahead(t *testing.T, w *idworker.IdWorker) time.Duration {
 	t.Helper()
@@ -530,21 +514,6 @@ func ahead(t *testing.T, w *idworker.IdWorker) time.Duration {
 	p, err := w.Decode(id)
 	require.NoError(t, err)
 	return time.Until(p.Time)
-}
-
-// With exact_times, a start fails at once if the quarantine outlasts wait. It says when the
-// quarantine ends and which key to change.
-func TestQuarantineAtStartWithExactTimes(t *testing.T) {
-	world(t, idworker.Config{Store: idworker.StoreConfig{ExactTimes: true}}, func(t *testing.T, c *memcenter.Center, _ *idworker.IdWorker, lc *fxtest.Lifecycle) {
-		c.Wipe()
-		began := time.Now()
-		err := lc.Start(t.Context())
-		require.ErrorAs(t, err, new(*lease.QuarantineError))
-		require.ErrorContains(t, err, "until 2026-11-20T12:00:32Z")
-		require.ErrorContains(t, err, "start again then, or raise wait (10s)")
-		require.ErrorContains(t, err, "without store.exact_times")
-		require.Zero(t, time.Since(began), "at once")
-	})
 }
 
 func TestOnLost(t *testing.T) {

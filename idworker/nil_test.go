@@ -7,35 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/counter"
-	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/redisseq"
-	"github.com/snowlease/snowlease/snowflake"
 )
-
-// A nil Option is ignored, in whatever package.
-func TestNilOptions(t *testing.T) {
-	t.Parallel()
-	layout, client := snowflake.Layout{}.WithDefaults(), closedRedis(t)
-	for name, open := range map[string]func() (any, error){
-		"generator":     func() (any, error) { return generator.New(layout, nil) },
-		"hostseq":       func() (any, error) { return hostseq.New(hostseq.Config{Dir: t.TempDir()}, layout, nil) },
-		"redisseq":      func() (any, error) { return redisseq.New(client, nil) },
-		"redissegments": func() (any, error) { return redissegments.New(client, nil) },
-		"counter":       func() (any, error) { return counter.New(client, counter.Config{Namespace: "orders"}, nil) },
-		"idworker": func() (any, error) {
-			return idworker.NewCenter(idworker.Config{Namespace: "orders"}, nil, idworker.WithRedis(client))
-		},
-	} {
-		_, err := open()
-		require.NoError(t, err, name)
-	}
-}
 
 // A nil client, center or store counts as none, also in an interface.
 func TestNil(t *testing.T) {
