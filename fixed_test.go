@@ -55,18 +55,6 @@ func TestFixedOfLongTicks(t *testing.T) {
 		_, err = w.NextID()
 		require.NoError(t, err)
 		require.ErrorContains(t, w.Stop(t.Context()), "start no worker with this worker id before")
-
-		layout := snowflake.Layout{TimeUnit: time.Second, WorkerBits: 5, SequenceBits: 6, TimeBits: 41}
-		var last int64
-		for _, n := range []int{100, 1} { // 64 a tick: two ticks are more than a second
-			w, err := snowlease.Fixed(layout, 1)
-			require.NoError(t, err)
-			ids := make([]int64, n)
-			require.NoError(t, w.NextIDs(t.Context(), ids))
-			require.NoError(t, w.Stop(t.Context()))
-			require.Greater(t, ids[0], last)
-			last = ids[n-1]
-		}
 	})
 }
 

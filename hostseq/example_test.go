@@ -39,31 +39,6 @@ func Example() {
 	// <nil>
 }
 
-// A worker id set by hand. Its use is recorded, so a restart goes on above it.
-func ExampleConfig_explicit() {
-	dir, err := os.MkdirTemp("", "snowlease")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-
-	worker := int64(5)
-	center, err := hostseq.New(hostseq.Config{Worker: &worker, Dir: dir}, snowflake.Layout{})
-	if err != nil {
-		panic(err)
-	}
-	defer center.Close()
-	w, err := snowlease.Open(context.Background(), center, snowlease.Config{Namespace: "orders"})
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(w.Status().Worker)
-	fmt.Println(w.Stop(context.Background()))
-	// Output:
-	// 5
-	// <nil>
-}
-
 // Without a directory, the clock of the host must not be set back across a restart.
 func ExampleCenter_Extras() {
 	worker := int64(5)

@@ -49,27 +49,3 @@ func TestRecordDamage(t *testing.T) {
 		require.Error(t, err, "%d bytes", n)
 	}
 }
-
-func FuzzRecord(f *testing.F) {
-	f.Add(sample.encode(), int64(7))
-	f.Add(record{}.encode(), int64(0))
-	f.Add([]byte(magic), int64(0))
-	f.Fuzz(func(t *testing.T, b []byte, worker int64) {
-		r, err := decode(b, worker)
-		if err != nil {
-			require.Equal(t, record{}, r)
-			// With the right checksum, the other fields are checked too.
-			if len(b) != recordSize {
-				return
-			}
-			b = append(b[:recordSize-4:recordSize-4], encodeSum(b[:recordSize-4])...)
-			if r, err = decode(b, worker); err != nil {
-				return
-			}
-		}
-		require.Equal(t, worker, r.Worker)
-		again, err := decode(r.encode(), worker)
-		require.NoError(t, err)
-		require.Equal(t, r, again)
-	})
-}

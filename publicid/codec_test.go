@@ -3,7 +3,6 @@ package publicid_test
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -239,37 +238,5 @@ func TestCodecKeepsItsSecret(t *testing.T) {
 		} {
 			require.NotContains(t, text, form)
 		}
-	}
-}
-
-// Three ids in JSON allocate no more than three strings that are made of them.
-func TestAllocations(t *testing.T) {
-	type three[T any] struct{ A, B, C T }
-	var (
-		cus   customerID = someID
-		buf              = make([]byte, 0, 64)
-		read  three[customerID]
-		texts = three[string]{cus.String(), cus.String(), cus.String()}
-	)
-	quoted, err := json.Marshal(texts)
-	require.NoError(t, err)
-	for name, c := range map[string]struct {
-		run  func() error
-		most float64
-	}{
-		"AppendEncode":        {func() error { _, err := customerIDs.AppendEncode(buf, someID); return err }, 0},
-		"AppendEncode sealed": {func() error { _, err := orderIDs.AppendEncode(buf, someID); return err }, 0},
-		"AppendText":          {func() error { _, err := cus.AppendText(buf); return err }, 0},
-		"Encode":              {func() (err error) { texts.A, err = customerIDs.Encode(someID); return err }, 1},
-		"Decode":              {func() error { _, err := customerIDs.Decode(someCust); return err }, 0},
-		"UnmarshalText":       {func() error { return cus.UnmarshalText([]byte(someCust)) }, 0},
-		"Marshal":             {func() error { _, err := json.Marshal(three[customerID]{cus, cus, cus}); return err }, testing.AllocsPerRun(100, func() { _, _ = json.Marshal(three[string]{cus.String(), cus.String(), cus.String()}) })},
-		"Unmarshal":           {func() error { return json.Unmarshal(quoted, &read) }, testing.AllocsPerRun(100, func() { _ = json.Unmarshal(quoted, &texts) })},
-	} {
-		require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
-			if err := c.run(); err != nil {
-				panic(err)
-			}
-		}), c.most, name)
 	}
 }

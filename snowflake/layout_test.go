@@ -63,19 +63,6 @@ func TestPresets(t *testing.T) {
 	require.ErrorContains(t, err, `"sonyflake" is unknown: choose default, twitter, discord, wide, yitter or jssafe`)
 }
 
-// Every id of JSSafe and Yitter, to the end of the time field, is a JavaScript number.
-func TestJSSafeStaysBelow2To53(t *testing.T) {
-	t.Parallel()
-	for _, l := range []Layout{JSSafe(), Yitter()} {
-		require.Equal(t, 53, l.Bits())
-		last, err := l.Encode(Parts{Time: l.Ends().Add(-time.Millisecond), Worker: l.Workers() - 1, Sequence: l.PerTick() - 1})
-		require.NoError(t, err)
-		require.Equal(t, int64(1)<<53-1, last)
-		require.Equal(t, last, int64(float64(last)))
-	}
-	require.Equal(t, "2089-09-06T07:47:35.551Z", JSSafe().Ends().Add(-time.Millisecond).UTC().Format(time.RFC3339Nano))
-}
-
 func TestLayoutValidate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -101,31 +101,6 @@ func TestLayoutThatIsNotValid(t *testing.T) {
 	}
 }
 
-// A time within a tick is rounded down to the tick.
-func TestEncodeWithinATick(t *testing.T) {
-	t.Parallel()
-	l := Layout{TimeUnit: 10 * time.Millisecond}
-	at := l.TickTime(123)
-	want, err := l.Encode(Parts{Time: at, Worker: 3, Sequence: 4})
-	require.NoError(t, err)
-	got, err := l.Encode(Parts{Time: at.Add(10*time.Millisecond - 1), Worker: 3, Sequence: 4})
-	require.NoError(t, err)
-	require.Equal(t, want, got)
-	next, err := l.Encode(Parts{Time: at.Add(10 * time.Millisecond), Worker: 3, Sequence: 4})
-	require.NoError(t, err)
-	require.Greater(t, next, want)
-}
-
-func TestDecodeAndEncodeAllocateNothing(t *testing.T) {
-	l, text := serverBusiness(), []byte(`"1369734562062337"`)
-	require.Zero(t, testing.AllocsPerRun(100, func() {
-		p, _ := l.Decode(1369734562062337)
-		_, _ = l.Encode(p)
-		id, _ := ParseID("1369734562062337")
-		_ = id.UnmarshalJSON(text)
-	}))
-}
-
 // In every valid layout, encoding the parts of an id returns that id.
 func FuzzDecodeEncode(f *testing.F) {
 	f.Add(int64(175928847299117063), int64(1420070400000), int64(1), uint8(41), uint8(10), uint8(0), uint8(12))
