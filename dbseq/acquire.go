@@ -6,6 +6,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -16,7 +17,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	c.opened.reopen()
+	c.conn.Reopen()
 	k := c.newCall(req, lease.Pin{}, true)
 	err = c.verb(ctx, k, "acquire a worker id", func(ctx context.Context) (err error) {
 		g, err = c.acquire(ctx, k)
@@ -35,8 +36,8 @@ func (c *Center) verb(ctx context.Context, k *call, what string, f func(context.
 	defer cancel()
 	err := c.prepare(ctx, k)
 	if err == nil {
-		if err = f(ctx); c.tableMissing(err) {
-			if name, e := c.missing(ctx, leaseTables); e == nil && name != "" {
+		if err = f(ctx); c.conn.TableMissing(err) {
+			if name, e := c.conn.Missing(ctx); e == nil && name != "" {
 				c.ready.Store(false)
 				if err = c.prepare(ctx, k); err == nil {
 					err = f(ctx)
@@ -44,7 +45,7 @@ func (c *Center) verb(ctx context.Context, k *call, what string, f func(context.
 			}
 		}
 	}
-	return c.wrap(ctx, what, leaseTables, err)
+	return c.conn.Wrap(ctx, what, err)
 }
 
 func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
@@ -55,7 +56,7 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 			c.forget(ctx, k, done, ticket)
 		}
 	}()
-	for range rounds {
+	for range sqlconn.Rounds {
 		var err error
 		if v, err = c.survey(ctx, k); err != nil {
 			return lease.Grant{}, err
@@ -105,12 +106,12 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 // standbys, but once the later write is, that is. done is false if the record has changed.
 func (c *Center) lendAgain(ctx context.Context, k *call, v view) (g lease.Grant, done bool, err error) {
 	r, here := v.held, *k
-	here.args = k.args.with(args{"slot": r.worker})
+	here.args = k.args.With(sqlconn.Args{"slot": r.worker})
 	if r.floor < v.quarantine {
 		r, err = c.swap(ctx, &here, k.grant(r), v)
 		return k.grant(r), r.there, err
 	}
-	_, done, err = c.change(ctx, "renew", here.args.with(args{
+	_, done, err = c.conn.Change(ctx, nil, "renew", here.args.With(sqlconn.Args{
 		"token": r.token, "floor": r.floor, "ceiling": r.mark, "ttl": int64(0), "maxttl": int64(0),
 	}))
 	return k.grant(r), done, err
@@ -136,8 +137,8 @@ func (k *call) grant(r record) lease.Grant {
 // draw draws a ticket. It returns 0 if none is left, which is harmless: tickets only
 // spread borrowers over the slots.
 func (c *Center) draw(ctx context.Context, k *call) (ticket int64, err error) {
-	ticket, _, err = c.change(ctx, "ticket", k.args)
-	if c.is(err, c.dialect.usedUp) {
+	ticket, _, err = c.conn.Change(ctx, nil, "ticket", k.args)
+	if c.conn.UsedUp(err) {
 		return 0, nil
 	}
 	return ticket, err
@@ -151,7 +152,7 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 	if ticket == 0 {
 		at = -1 // the least recently used
 	}
-	free, err := all(ctx, c.conn, "free", k.args.with(args{"slot": at}), func(r *record) []any {
+	free, err := sqlconn.All(ctx, c.conn, nil, "free", k.args.With(sqlconn.Args{"slot": at}), func(r *record) []any {
 		return []any{&r.now, &r.worker, &r.token, &r.ver, &r.ticket, &r.mark, &r.expires}
 	})
 	if err != nil {
@@ -162,12 +163,12 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 			return record{}, err
 		}
 		s := r.slot().Lent(v.quarantine, r.now, k.by)
-		n, err := c.execOnce(ctx, "lend", k.lending(r, s, s.Expires-1, ticket))
+		n, err := c.conn.ExecOnce(ctx, "lend", k.lending(r, s, s.Expires-1, ticket))
 		switch {
 		case n > 0:
 			return r.lent(s), nil
-		case err != nil && !c.transient(err):
-			return record{}, c.checked(err)
+		case err != nil && !c.conn.Transient(err):
+			return record{}, err
 		}
 	}
 	return record{}, nil
@@ -179,5 +180,5 @@ func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (reco
 func (c *Center) forget(ctx context.Context, k *call, ticket, newest int64) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_, _ = c.execOnce(ctx, "forget", k.args.with(args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
+	_, _ = c.conn.ExecOnce(ctx, "forget", k.args.With(sqlconn.Args{"ticket": ticket, "old": newest - 100*k.req.Pool}))
 }

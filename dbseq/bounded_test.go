@@ -31,8 +31,7 @@ func TestServerNeverAnswers(t *testing.T) {
 		defer pool.Close()
 		c, err := dbseq.New(pool, dbseq.Postgres)
 		require.NoError(t, err)
-		numbers, err := dbseq.NewSegments(pool, dbseq.Postgres)
-		require.NoError(t, err)
+		numbers := segmentsOn(t, pool, dbseq.Postgres)
 		req := request("orders", 32)
 		g := lease.Grant{Request: req, Token: 1, Now: 1, Floor: 1, Ceiling: 2}
 		operator := c.Extras().Operator

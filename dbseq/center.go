@@ -3,11 +3,14 @@ package dbseq
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"sync/atomic"
 
 	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/sqlsegments"
 )
 
 var _ lease.Center = (*Center)(nil)
@@ -15,9 +18,11 @@ var _ lease.Center = (*Center)(nil)
 // Center is a lease.Center on a SQL database. It is safe for concurrent use. One
 // Center serves any number of namespaces.
 type Center struct {
-	*conn
-	gate  chan struct{} // has an element while a call prepares
-	ready atomic.Bool   // the tables exist
+	conn    *sqlconn.Conn
+	numbers *sqlsegments.Store
+	beside  *sqlconn.Conn // of numbers
+	gate    chan struct{} // has an element while a call prepares
+	ready   atomic.Bool   // the tables exist
 }
 
 // Open returns a center with a pool of its own, of a driver that the program imports:
@@ -34,7 +39,7 @@ type Center struct {
 // Open returns an error if an option is invalid, if it does not know the driver, if the DSN has a
 // control character, or if the driver refuses it. For another driver, use New.
 func Open(driverName, dsn string, opts ...Option) (*Center, error) {
-	return centerOn(connect(driverName, dsn, opts))
+	return centerOn(sqlconn.Open(tables, driverName, dsn, opts...))
 }
 
 // New returns a center on a pool that the caller keeps and closes. The pool must connect to
@@ -49,31 +54,50 @@ func Open(driverName, dsn string, opts ...Option) (*Center, error) {
 // New opens no connection, as Open. It returns an error if an option is invalid, the pool
 // is nil or the dialect is unknown.
 func New(pool *sql.DB, dialect Dialect, opts ...Option) (*Center, error) {
-	return centerOn(on(pool, dialect, opts))
+	return centerOn(sqlconn.New(tables, pool, dialect, opts...))
 }
 
-func centerOn(c *conn, err error) (*Center, error) {
+func centerOn(c *sqlconn.Conn, err error) (*Center, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.main = leaseTables.names[0]
-	return &Center{conn: c, gate: make(chan struct{}, 1)}, nil
+	center := &Center{conn: c, gate: make(chan struct{}, 1)}
+	center.numbers, center.beside = sqlsegments.Beside(c)
+	return center, nil
 }
 
 // String returns the name of the database without secrets, such as
 // "mysql 127.0.0.1:3306/app". After New it is the dialect only.
-func (c *Center) String() string { return c.name }
+func (c *Center) String() string { return c.conn.Name }
 
 // Extras returns all fields of lease.Extras except Promise.
 func (c *Center) Extras() lease.Extras {
 	o := operator{c}
 	return lease.Extras{
-		Name: c.String(), Warnings: c.warnings(), Lister: o, Operator: o, Init: c.init, Examine: c.examine, Base: c, Close: c.Close,
+		Name: c.String(), Warnings: c.conn.Warnings(), Lister: o, Operator: o, Init: c.init, Examine: c.examine, Base: c, Close: c.Close,
 	}
 }
 
-// Close closes the pool if Open opened it, until the next Acquire. It releases no worker id.
-func (c *Center) Close() error { return c.close() }
+// Numbers returns the segment.Store of small numbers in the database. After Open it has a pool of its
+// own, which its first call opens and Close closes: so numbers that wait for a lock stop no renewal.
+func (c *Center) Numbers() *sqlsegments.Store { return c.numbers }
+
+// Close closes the pools that the center opened: that of the leases until the next Acquire, that of
+// Numbers until the next call. It releases no worker id.
+func (c *Center) Close() error {
+	defer c.beside.Reopen()
+	return errors.Join(c.beside.Close(), c.conn.Close())
+}
+
+// examine checks the database, its settings and the account's rights.
+func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
+	if err := lease.CheckNamespace(namespace); err != nil {
+		return nil, err
+	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	return c.conn.Examine(ctx), nil
+}
 
 // Slots implements lease.Lister. It returns none if the namespace has no record, and fails if
 // the tables do not exist yet.
@@ -84,11 +108,11 @@ func (c operator) Slots(ctx context.Context, namespace string) ([]lease.Slot, er
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
 	slots, err := c.list(ctx, namespace)
-	return slots, c.wrap(ctx, "list worker ids", leaseTables, err)
+	return slots, c.conn.Wrap(ctx, "list worker ids", err)
 }
 
 func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, error) {
-	if err := c.server(ctx, false); err != nil {
+	if err := c.conn.Server(ctx, false); err != nil {
 		return nil, err
 	}
 	pool := int64(lease.MaxPool)
@@ -99,7 +123,7 @@ func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, erro
 		lease.Slot
 		floor int64
 	}
-	rows, err := all(ctx, c.conn, "slots", args{"ns": namespace, "pool": pool}, func(s *row) []any {
+	rows, err := sqlconn.All(ctx, c.conn, nil, "slots", sqlconn.Args{"ns": namespace, "pool": pool}, func(s *row) []any {
 		return []any{&s.Worker, &s.Token, &s.floor, &s.Holder, &s.Since, &s.Expires, &s.Mark, &s.Now}
 	})
 	var slots []lease.Slot
@@ -110,8 +134,8 @@ func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, erro
 		}
 		slots = append(slots, s.Slot)
 	}
-	if c.tableMissing(err) {
-		err = c.noTable(leaseTables, "slot")
+	if c.conn.TableMissing(err) {
+		err = c.conn.NoTable("slot")
 	}
 	return slots, err
 }

@@ -60,18 +60,16 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 	t.Helper()
 	driver, dsn := place(db)
 	c, err := dbseq.Open(driver, dsn)
-	n, err2 := dbseq.OpenSegments(driver, dsn)
-	if err := errors.Join(err, err2); err != nil {
+	if err != nil {
 		return err
 	}
 	defer c.Close()
-	defer n.Close()
-	return everyStatementOf(t, admin, c, n)
+	return everyStatementOf(t, admin, c)
 }
 
-func everyStatementOf(t *testing.T, admin *gorm.DB, c *dbseq.Center, n *dbseq.Segments) error {
+func everyStatementOf(t *testing.T, admin *gorm.DB, c *dbseq.Center) error {
 	t.Helper()
-	ctx := t.Context()
+	ctx, n := t.Context(), c.Numbers()
 	for _, table := range []string{"slot", "ticket", "meta", "segment"} {
 		rawExec(t, admin, "DELETE FROM snowlease_"+table)
 	}
@@ -136,9 +134,7 @@ func TestSQLModes(t *testing.T) {
 			require.NoError(t, everyStatement(t, admin, db), "%q, with parameters in the text", mode)
 			c, err := dbseq.New(pool, dbseq.MySQL, dbseq.WithQuarantine(lease.QuarantineNever))
 			require.NoError(t, err)
-			n, err := dbseq.NewSegments(pool, dbseq.MySQL)
-			require.NoError(t, err)
-			require.NoError(t, everyStatementOf(t, admin, c, n), "%q, prepared", mode)
+			require.NoError(t, everyStatementOf(t, admin, c), "%q, prepared", mode)
 			found, err := c.Extras().Examine(t.Context(), "others")
 			require.NoError(t, err)
 			require.NotContains(t, fmt.Sprint(found), "rror ", "%q", mode)

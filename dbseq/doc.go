@@ -15,7 +15,7 @@
 // Open gives a center a pool of its own, with at most 2 connections (SQLite: 1), so that no
 // transaction, replica or busy pool of the application interferes with renewals. New puts
 // it on a pool of yours, such as that of stdlib.OpenDBFromPool for a pgxpool.Pool: renewals
-// then wait while all its connections are busy.
+// then wait while all its connections are busy. Numbers are small numbers in the same database.
 //
 // Each statement commits on its own and reads the server's clock once, so neither the time
 // zone of the session nor the isolation level matters. A statement that loses against another

@@ -5,6 +5,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/bounded"
 
+	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -20,7 +21,7 @@ func (c *Center) init(ctx context.Context, req lease.Request) error {
 	if err == nil {
 		err = c.open(ctx, k)
 	}
-	return c.wrap(ctx, "open the namespace", leaseTables, err)
+	return c.conn.Wrap(ctx, "open the namespace", err)
 }
 
 // open creates the records of a new namespace in one transaction.
@@ -35,24 +36,19 @@ func (c *Center) open(ctx context.Context, k *call) error {
 	if err := k.refuse(v.now); err != nil {
 		return err
 	}
-	a := k.args.with(args{"hold": int64(0), "reason": ""})
-	return c.atOnce(ctx, func(tx runner) error {
+	a := k.args.With(sqlconn.Args{"hold": int64(0), "reason": ""})
+	return c.conn.AtOnce(ctx, func(tx sqlconn.Runner) error {
 		// The loser of a race waits here and then finds the row.
-		_, done, err := c.changeOn(ctx, tx, "open", a)
+		_, done, err := c.conn.Change(ctx, tx, "open", a)
 		if err == nil && !done {
 			err = lease.ErrExists
 		}
 		if err == nil {
 			var filled int64
-			if filled, err = c.execOn(ctx, tx, "fill", a); err == nil && filled != k.req.Pool {
+			if filled, err = c.conn.Exec(ctx, tx, "fill", a); err == nil && filled != k.req.Pool {
 				err = lease.ErrExists // a part of it was there, of a namespace that lost the rest
 			}
 		}
 		return err
 	})
-}
-
-// atOnce runs f in a transaction, patiently.
-func (c *conn) atOnce(ctx context.Context, f func(runner) error) error {
-	return c.patiently(ctx, func() error { return c.inTx(ctx, f) })
 }

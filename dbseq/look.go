@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -21,7 +22,7 @@ type call struct {
 	pin   lease.Pin     // what is expected on record
 	by    lease.Request // req as the pin allows for it
 	start time.Time
-	args  args
+	args  sqlconn.Args
 
 	borrow   bool // asks for a new grant
 	veto     bool // the caller's clock may refuse the server's
@@ -31,8 +32,8 @@ type call struct {
 func (c *Center) newCall(req lease.Request, known lease.Pin, borrow bool) *call {
 	spent := rules.Spent(req.Owner)
 	k := &call{
-		req: req, known: known, start: time.Now(), borrow: borrow, veto: borrow && req.Local != 0, compares: c.compares(),
-		args: args{
+		req: req, known: known, start: time.Now(), borrow: borrow, veto: borrow && req.Local != 0, compares: c.conn.Compares(),
+		args: sqlconn.Args{
 			"ns": req.Namespace, "pool": req.Pool, "first": req.First, "last": req.Last,
 			"owner": hex.EncodeToString(req.Owner[:]), "spent": hex.EncodeToString(spent[:]), "holder": text(req.Holder, 255),
 			"slot": int64(-1),
@@ -113,9 +114,9 @@ func (r record) slot() rules.Slot {
 
 // lending returns the arguments that write s in place of r, until the server's clock has passed
 // last.
-func (k *call) lending(r record, s rules.Slot, last, ticket int64) args {
+func (k *call) lending(r record, s rules.Slot, last, ticket int64) sqlconn.Args {
 	k.clock()
-	return k.args.with(args{
+	return k.args.With(sqlconn.Args{
 		"slot": r.worker, "ver": r.ver, "wasexpires": r.expires, "wasmark": r.mark,
 		"ticket": ticket, "since": s.Since, "token": s.Token, "floor": s.Floor, "expires": s.Expires, "mark": s.Mark,
 		"lo": max(k.args["lo"].(int64), r.now), "hi": min(k.args["hi"].(int64), last),
@@ -131,7 +132,7 @@ func (r record) lent(s rules.Slot) record {
 // look reads the namespace in one statement. Later changes depend on the quarantine
 // that it saw.
 func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
-	v, _, err = one(ctx, c.conn, "look", k.args, func(v *view) []any {
+	v, _, err = sqlconn.One(ctx, c.conn, nil, "look", k.args, func(v *view) []any {
 		return []any{
 			&v.now, &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
 			&v.known, &v.soonest, &v.ahead, &v.hold,
@@ -157,7 +158,7 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 // request. If records are missing or another server answers, it starts a quarantine and reads
 // again, until it finds everything in order.
 func (c *Center) survey(ctx context.Context, k *call) (view, error) {
-	for range rounds {
+	for range sqlconn.Rounds {
 		v, err := c.look(ctx, k)
 		if err != nil {
 			return v, err
@@ -171,7 +172,7 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 			continue
 		}
 		if k.compares && v.incarnation == "" {
-			if _, err := c.identify(ctx); err != nil {
+			if _, err := c.conn.Identify(ctx); err != nil {
 				return v, err
 			}
 			continue // it may be another server
@@ -182,7 +183,7 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 		}
 		if v.there && k.compares && v.incarnation != v.recorded {
 			// The new server may also be of another kind.
-			if err := c.server(ctx, true); err != nil {
+			if err := c.conn.Server(ctx, true); err != nil {
 				return v, err
 			}
 		}
@@ -192,7 +193,7 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 			return v, err
 		}
 	}
-	return view{}, unsettled()
+	return view{}, sqlconn.Unsettled()
 }
 
 // join joins the namespace, and goes on with a change of its pin. It returns true if what k looked
@@ -228,7 +229,7 @@ func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error
 	}
 	const some = 10_000 // rows that one statement locks
 	for from := int64(0); next != k.pin && !next.Change.Falls && from < k.req.Pool; from += some {
-		n, err := c.exec(ctx, "carry", k.args.with(args{"from": from, "to": from + some - 1}))
+		n, err := c.conn.Exec(ctx, nil, "carry", k.args.With(sqlconn.Args{"from": from, "to": from + some - 1}))
 		if err != nil || n > 0 { // the clock of the next look counts
 			return k.pin, err
 		}
@@ -244,14 +245,14 @@ const pinTime = 1000
 // Who joins decides nothing by what was seen on a server, and may do so on any: a loss is noticed
 // by who has joined.
 func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin, now int64, joins bool) error {
-	a := args{"pin": stored.String(), "newpin": pin.String(), "until": int64(math.MaxInt64), "anywhere": int64(1)}
+	a := sqlconn.Args{"pin": stored.String(), "newpin": pin.String(), "until": int64(math.MaxInt64), "anywhere": int64(1)}
 	if !joins && pin.Change.At > 0 { // the end of a change is decided
 		a["until"] = now + pinTime
 	}
 	if !joins && max(stored.Change.At, pin.Change.At) > 0 {
 		a["anywhere"] = int64(0)
 	}
-	n, err := c.exec(ctx, "repin", k.args.with(a))
+	n, err := c.conn.Exec(ctx, nil, "repin", k.args.With(a))
 	if n > 0 {
 		k.pinned(pin)
 	}
@@ -281,22 +282,22 @@ func (c *Center) beginQuarantine(ctx context.Context, k *call, v *view, reason s
 	k.clock()
 	reason = text(reason, 2000)
 	hold := rules.QuarantineEnd(0, k.pin)
-	a := k.args.with(args{"reason": reason, "hold": hold})
+	a := k.args.With(sqlconn.Args{"reason": reason, "hold": hold})
 	change := "lost"
 	if !v.there {
 		change = "open"
 	}
-	now, done, err := c.change(ctx, change, a)
+	now, done, err := c.conn.Change(ctx, nil, change, a)
 	if err != nil {
 		return false, err
 	}
 	// The quarantine may also be on record already.
-	filled, err := c.exec(ctx, "fill", a)
+	filled, err := c.conn.Exec(ctx, nil, "fill", a)
 	if err == nil && filled > 0 {
 		// Raise the quarantine to the new marks, or borrowers would find no free slot at its end.
 		var later int64
 		var raised bool
-		later, raised, err = c.change(ctx, "lost", a.with(args{"pool": int64(lease.MaxPool + 1)})) // whatever is there
+		later, raised, err = c.conn.Change(ctx, nil, "lost", a.With(sqlconn.Args{"pool": int64(lease.MaxPool + 1)})) // whatever is there
 		if raised {
 			now = later
 		}

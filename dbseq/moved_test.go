@@ -10,6 +10,7 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/sqlsegments"
 )
 
 // A tenancy is a database with another one beside it, to which an application moves the
@@ -63,13 +64,17 @@ func TestMovedConnection(t *testing.T) {
 		s.pool.SetMaxOpenConns(1)
 		c, err := dbseq.New(s.pool, s.engine.dialect)
 		require.NoError(t, err)
-		numbers, err := dbseq.NewSegments(s.pool, s.engine.dialect)
-		require.NoError(t, err)
+		numbers := c.Numbers()
 		_, err = c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "there is no table")
 		_, err = numbers.Given(t.Context(), "shop/orders")
 		require.ErrorIs(t, err, numberstore.ErrUnknown)
+		late, err := dbseq.New(s.pool, s.engine.dialect, dbseq.WithTablePrefix("late_"))
+		require.NoError(t, err)
+		require.NoError(t, late.Extras().Init(t.Context(), request("orders", 2)))
 		s.run(t, s.move)
+		require.NoError(t, late.Numbers().Create(t.Context(), "shop/orders", 1))
+		require.EqualValues(t, 1, number(t, s.db, "SELECT COUNT(*) FROM late_segment"), "where the leases are")
 		runFile(t, s.tenantDB, s.engine)
 		runSegmentFile(t, s.tenantDB, s.engine)
 
@@ -116,8 +121,7 @@ func TestMovedConnection(t *testing.T) {
 func TestMovedInATransaction(t *testing.T) {
 	onEachTenancy(t, func(t *testing.T, s tenancy) {
 		runSegmentFile(t, s.tenantDB, s.engine)
-		shared, err := dbseq.NewSegments(s.pool, s.engine.dialect)
-		require.NoError(t, err)
+		shared := segmentsOn(t, s.pool, s.engine.dialect)
 		early := reserve(1)
 		early.Create = false
 		require.NoError(t, within(t, s.pool, func(tx *sql.Tx) error {
@@ -129,7 +133,7 @@ func TestMovedInATransaction(t *testing.T) {
 		}))
 		require.NoError(t, shared.Create(t.Context(), "shop/orders", 1))
 		last := int64(0)
-		for _, store := range []*dbseq.Segments{shared, segments(t, s.db)} {
+		for _, store := range []*sqlsegments.Store{shared, segments(t, s.db)} {
 			_, err := store.Given(t.Context(), "shop/orders") // the first look
 			require.NoError(t, err)
 			for _, commit := range []bool{true, false} {
@@ -189,9 +193,7 @@ func TestSchemaOfTheAccount(t *testing.T) {
 		c, err := dbseq.Open(e.driver, dsn)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = c.Close() })
-		numbers, err := dbseq.OpenSegments(e.driver, dsn)
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = numbers.Close() })
+		numbers := c.Numbers()
 		g := first(t, c, request("orders", 2))
 		reserve := numberstore.Request{Name: "shop/orders", N: 5, Start: 1, Max: 100, Create: true}
 		_, err = numbers.Reserve(t.Context(), reserve)
@@ -217,9 +219,9 @@ func TestSchemaOfTheAccount(t *testing.T) {
 	})
 }
 
-// TestPastApartFromTheLeases: the table of backdated ids is in a later schema of the search_path than
+// TestNumbersApartFromTheLeases: the table of numbers is in a later schema of the search_path than
 // those of the leases. Another one beside them would count anew.
-func TestPastApartFromTheLeases(t *testing.T) {
+func TestNumbersApartFromTheLeases(t *testing.T) {
 	onThose(t, "postgres", func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		runSegmentFile(t, db, e)
@@ -228,11 +230,8 @@ func TestPastApartFromTheLeases(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, c.Close()) })
 		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
-		_, err = c.Past().Reserve(t.Context(), reserve(1))
-		require.ErrorIs(t, err, lease.ErrSetup)
-		require.ErrorContains(t, err, `the table snowlease_segment is in schema "public", and those of the leases are in "app": move it there`)
-		rawExec(t, db, "ALTER TABLE snowlease_segment SET SCHEMA app")
-		_, err = c.Past().Reserve(t.Context(), reserve(1))
+		_, err = c.Numbers().Reserve(t.Context(), reserve(1))
 		require.NoError(t, err)
+		require.EqualValues(t, 1, number(t, db, "SELECT max_id FROM public.snowlease_segment"))
 	})
 }

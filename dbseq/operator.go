@@ -8,6 +8,7 @@ import (
 	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -23,19 +24,19 @@ func (c *Center) operate(ctx context.Context, what, namespace string, f func(con
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	err := c.server(ctx, false)
+	err := c.conn.Server(ctx, false)
 	if err == nil {
-		if err = f(ctx); c.tableMissing(err) {
-			err = fmt.Errorf("%w: %w", lease.ErrUnknown, c.noTable(leaseTables, "meta"))
+		if err = f(ctx); c.conn.TableMissing(err) {
+			err = fmt.Errorf("%w: %w", lease.ErrUnknown, c.conn.NoTable("meta"))
 		}
 	}
-	return c.wrap(ctx, what, leaseTables, err)
+	return c.conn.Wrap(ctx, what, err)
 }
 
 // Incarnation implements lease.Operator.
 func (c operator) Incarnation(ctx context.Context, namespace string) (id string, err error) {
 	err = c.operate(ctx, "read which server this is", namespace, func(ctx context.Context) (err error) {
-		id, err = c.identify(ctx)
+		id, err = c.conn.Identify(ctx)
 		return err
 	})
 	return id, err
@@ -52,7 +53,7 @@ func (c operator) Record(ctx context.Context, namespace string) (r lease.Record,
 
 func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, error) {
 	var pin string
-	r, there, err := one(ctx, c.conn, "record", args{"ns": namespace}, func(r *lease.Record) []any {
+	r, there, err := sqlconn.One(ctx, c.conn, nil, "record", sqlconn.Args{"ns": namespace}, func(r *lease.Record) []any {
 		return []any{&r.Now, &pin, &r.Incarnation, &r.Former, &r.Quarantine, &r.Reason}
 	})
 	r.Pin = lease.ParsePin(pin)
@@ -69,7 +70,7 @@ func (c *Center) onRecord(ctx context.Context, namespace string) (lease.Record, 
 // Quarantine implements lease.Operator.
 func (c operator) Quarantine(ctx context.Context, namespace, reason string) (r lease.Record, err error) {
 	err = c.operate(ctx, "begin a quarantine", namespace, func(ctx context.Context) error {
-		for range rounds {
+		for range sqlconn.Rounds {
 			before, err := c.onRecord(ctx, namespace)
 			if err != nil {
 				return err
@@ -78,8 +79,8 @@ func (c operator) Quarantine(ctx context.Context, namespace, reason string) (r l
 				return err
 			}
 			hold := ms(before.Pin.Hold())
-			a := args{"reason": text(reason, 2000), "hold": hold, "ns": namespace, "pin": before.Pin.String()}
-			if _, err := c.exec(ctx, "quarantine", a); err != nil {
+			a := sqlconn.Args{"reason": text(reason, 2000), "hold": hold, "ns": namespace, "pin": before.Pin.String()}
+			if _, err := c.conn.Exec(ctx, nil, "quarantine", a); err != nil {
 				return err
 			}
 			// Read it back, because a server may count no row if the values are unchanged.
@@ -87,7 +88,7 @@ func (c operator) Quarantine(ctx context.Context, namespace, reason string) (r l
 				return err
 			}
 		}
-		return unsettled()
+		return sqlconn.Unsettled()
 	})
 	return r, err
 }
@@ -95,7 +96,7 @@ func (c operator) Quarantine(ctx context.Context, namespace, reason string) (r l
 // Revoke implements lease.Operator, in one statement.
 func (c operator) Revoke(ctx context.Context, namespace string, worker, token int64) error {
 	return c.operate(ctx, "take back the worker id", namespace, func(ctx context.Context) error {
-		n, err := c.exec(ctx, "revoke", args{"ns": namespace, "slot": worker, "token": token})
+		n, err := c.conn.Exec(ctx, nil, "revoke", sqlconn.Args{"ns": namespace, "slot": worker, "token": token})
 		if err == nil && n == 0 {
 			// It is free, lent under another token, or its row is damaged.
 			if _, err = c.list(ctx, namespace); err == nil {
@@ -109,16 +110,16 @@ func (c operator) Revoke(ctx context.Context, namespace string, worker, token in
 // Retire implements lease.Operator.
 func (c operator) Retire(ctx context.Context, namespace, reason string) error {
 	return c.operate(ctx, "retire the namespace", namespace, func(ctx context.Context) error {
-		for range rounds {
+		for range sqlconn.Rounds {
 			r, err := c.onRecord(ctx, namespace)
 			if err != nil || r.Pin.Retired {
 				return err
 			}
-			a := args{"newpin": text(lease.Pin{Retired: true, Reason: reason}.String(), 255), "ns": namespace, "pin": r.Pin.String(), "until": int64(math.MaxInt64), "anywhere": int64(1)}
-			if _, err := c.exec(ctx, "repin", a); err != nil {
+			a := sqlconn.Args{"newpin": text(lease.Pin{Retired: true, Reason: reason}.String(), 255), "ns": namespace, "pin": r.Pin.String(), "until": int64(math.MaxInt64), "anywhere": int64(1)}
+			if _, err := c.conn.Exec(ctx, nil, "repin", a); err != nil {
 				return err
 			}
 		}
-		return unsettled()
+		return sqlconn.Unsettled()
 	})
 }

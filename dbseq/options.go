@@ -4,12 +4,22 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/snowlease/snowlease/dbseq/internal/option"
+	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/lease"
 )
 
-// An Option configures Open, New, OpenSegments and NewSegments. A nil Option is ignored.
-type Option func(*option.Set) error
+// A Dialect is a kind of SQL database.
+type Dialect = sqlconn.Dialect
+
+// The dialects.
+const (
+	MySQL    = sqlconn.MySQL // also MariaDB
+	Postgres = sqlconn.Postgres
+	SQLite   = sqlconn.SQLite
+)
+
+// An Option configures Open and New. A nil Option is ignored.
+type Option = sqlconn.Option
 
 var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
@@ -17,7 +27,7 @@ var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 // prefix has 1 to 40 characters of a-z 0-9 _ and does not start with a digit. Default:
 // "snowlease_".
 func WithTablePrefix(prefix string) Option {
-	return func(o *option.Set) error {
+	return func(o *sqlconn.Options) error {
 		if !validPrefix.MatchString(prefix) {
 			return fmt.Errorf("dbseq: WithTablePrefix: %q is not 1 to 40 characters of a-z 0-9 _ that start with no digit", prefix)
 		}
@@ -27,7 +37,7 @@ func WithTablePrefix(prefix string) Option {
 }
 
 // WithQuarantine sets what starts a quarantine, besides missing records. It changes
-// nothing for Segments. All members of a namespace should use the same value.
+// nothing for Numbers. All members of a namespace should use the same value.
 //
 // The default, lease.QuarantineOnChange, starts one if another server than the one on
 // record answers, or the same one after a restart, because these can lose acknowledged
@@ -39,7 +49,7 @@ func WithTablePrefix(prefix string) Option {
 // loses no acknowledged write: one durable server, or one whose replicas confirm each
 // commit. A Galera cluster can lose some: keep the default, and use one node.
 func WithQuarantine(q lease.Quarantine) Option {
-	return func(o *option.Set) error {
+	return func(o *sqlconn.Options) error {
 		if err := q.Validate(); err != nil {
 			return fmt.Errorf("dbseq: WithQuarantine: %w", err)
 		}
@@ -52,7 +62,7 @@ func WithQuarantine(q lease.Quarantine) Option {
 // run the files of dbseq/schema for the database instead. A missing table is then a
 // lease.ErrSetup.
 func WithoutMigrate() Option {
-	return func(o *option.Set) error {
+	return func(o *sqlconn.Options) error {
 		o.Migrate = false
 		return nil
 	}

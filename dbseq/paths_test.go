@@ -39,12 +39,10 @@ func TestSQLiteReachedByTwoPaths(t *testing.T) {
 		require.ErrorIs(t, err, lease.ErrSetup)
 		require.NoError(t, c.Close())
 	}
-	numbers, err := dbseq.OpenSegments("sqlite", two)
-	require.NoError(t, err)
-	defer numbers.Close()
-	_, err = numbers.Reserve(t.Context(), reserve(1))
+	c = open(two, "WAL")
+	_, err := c.Numbers().Reserve(t.Context(), reserve(1))
 	require.ErrorContains(t, err, "has 2 hard links")
-	require.NoError(t, numbers.Close())
+	require.NoError(t, c.Close())
 
 	// Without a WAL, the locks are those of the file.
 	a, b := open(one, "DELETE"), open(two, "DELETE")

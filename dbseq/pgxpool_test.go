@@ -45,7 +45,6 @@ func TestPgxPool(t *testing.T) {
 	e := engines[2]
 	direct := stores(t, e)
 	leasetest.Run(t, func(t testing.TB) leasetest.Store { return pooled{direct(t).(*store)} })
-	s, err := dbseq.NewSegments(pgxPool(t, e.db(t, e.dsn(t))))
-	require.NoError(t, err)
-	require.NoError(t, segmentcheck.Run(t.Context(), s, "shop/", nil))
+	pool, dialect := pgxPool(t, e.db(t, e.dsn(t)))
+	require.NoError(t, segmentcheck.Run(t.Context(), segmentsOn(t, pool, dialect), "shop/", nil))
 }

@@ -52,8 +52,6 @@ func TestOpenRefuses(t *testing.T) {
 		for part := range strings.FieldsSeq("geheim gehe heim") {
 			require.NotContains(t, err.Error(), part, name)
 		}
-		_, err = dbseq.OpenSegments(c.driver, c.dsn, c.opts...)
-		require.ErrorContains(t, err, c.want, name)
 	}
 }
 
@@ -75,9 +73,7 @@ func TestPoolOfSQLiteInMemory(t *testing.T) {
 		pool.SetMaxOpenConns(c.most)
 		center, err := dbseq.New(pool, dbseq.SQLite)
 		require.NoError(t, err)
-		numbers, err := dbseq.NewSegments(pool, dbseq.SQLite)
-		require.NoError(t, err)
-		_, given := numbers.Reserve(t.Context(), reserve(1))
+		_, given := center.Numbers().Reserve(t.Context(), reserve(1))
 		for _, err := range []error{given, center.Extras().Init(t.Context(), request("orders", 4))} {
 			if c.refused {
 				require.ErrorIs(t, err, lease.ErrSetup, c)
@@ -106,8 +102,6 @@ func TestNewRefuses(t *testing.T) {
 		"prefix":     {pool, dbseq.SQLite, []dbseq.Option{dbseq.WithTablePrefix("1")}, "WithTablePrefix"},
 	} {
 		_, err := dbseq.New(c.pool, c.dialect, c.opts...)
-		require.ErrorContains(t, err, c.want, name)
-		_, err = dbseq.NewSegments(c.pool, c.dialect, c.opts...)
 		require.ErrorContains(t, err, c.want, name)
 	}
 }
@@ -139,12 +133,9 @@ func TestNewSharesThePool(t *testing.T) {
 		require.EqualValues(t, e.dialect, c.Extras().Name, "the DSN is not known")
 		g := first(t, c, request("orders", 4))
 		require.NoError(t, c.Release(t.Context(), g, 0))
-		s, err := dbseq.NewSegments(pool, e.dialect)
-		require.NoError(t, err)
-		_, err = s.Reserve(t.Context(), reserve(1))
+		_, err = c.Numbers().Reserve(t.Context(), reserve(1))
 		require.NoError(t, err)
 		require.NoError(t, c.Close())
-		require.NoError(t, s.Close())
 		require.NoError(t, pool.Ping(), "the pool is left open")
 	})
 }

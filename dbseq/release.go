@@ -3,6 +3,7 @@ package dbseq
 import (
 	"context"
 
+	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -19,7 +20,7 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 func (c *Center) release(ctx context.Context, k *call, g lease.Grant, lastUsed int64) error {
 	k.args["slot"], k.args["token"] = g.Worker, g.Token
 	k.args["used"] = max(g.Floor, min(lastUsed, g.Ceiling))
-	for range rounds {
+	for range sqlconn.Rounds {
 		v, err := c.survey(ctx, k)
 		if err != nil {
 			return err
@@ -27,7 +28,7 @@ func (c *Center) release(ctx context.Context, k *call, g lease.Grant, lastUsed i
 		if !v.held.there || v.held.token != g.Token {
 			return lease.ErrLost
 		}
-		n, err := c.exec(ctx, "release", k.args)
+		n, err := c.conn.Exec(ctx, nil, "release", k.args)
 		if err != nil {
 			return err
 		}
@@ -38,5 +39,5 @@ func (c *Center) release(ctx context.Context, k *call, g lease.Grant, lastUsed i
 			return nil
 		} // else the row has changed since the look, or another server answers
 	}
-	return unsettled()
+	return sqlconn.Unsettled()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -30,10 +31,10 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 	k.args["slot"] = g.Worker
 	held := g                                     // what is probably on record
 	looked := k.pin.Change == (lease.PinChange{}) // else the look goes on with the change
-	for range rounds {
+	for range sqlconn.Rounds {
 		if looked {
 			k.args["token"], k.args["floor"], k.args["ceiling"] = held.Token, held.Floor, held.Ceiling
-			now, done, err := c.change(ctx, "renew", k.args)
+			now, done, err := c.conn.Change(ctx, nil, "renew", k.args)
 			if err != nil {
 				return lease.Grant{}, err
 			}
@@ -65,7 +66,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 		looked = true
 		held = k.grant(r) // of an earlier renewal, whose reply was lost
 	}
-	return lease.Grant{}, unsettled()
+	return lease.Grant{}, sqlconn.Unsettled()
 }
 
 // swap lends the worker id of g to its holder again, above the quarantine: times below
@@ -79,7 +80,7 @@ func (c *Center) swap(ctx context.Context, k *call, g lease.Grant, v view) (reco
 	by := g
 	by.Request = k.by
 	s := r.slot().Raised(v.quarantine, v.now, g).Extended(v.now, by)
-	n, err := c.exec(ctx, "lend", k.lending(r, s, r.expires-k.args["skew"].(int64), r.ticket))
+	n, err := c.conn.Exec(ctx, nil, "lend", k.lending(r, s, r.expires-k.args["skew"].(int64), r.ticket))
 	if err != nil || n == 0 {
 		return record{}, err
 	}

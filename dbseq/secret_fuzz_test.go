@@ -116,8 +116,9 @@ func FuzzShowsNoSecret(f *testing.F) {
 		for i, c := range forms {
 			text := strings.Replace(c.form, "%s", before+secret+after, 1)
 			if i < right {
-				name := map[string]*dialect{"mysql": &mysql, "pgx": &postgres, "sqlite": &sqlite}[c.driver].nameOf(text)
-				require.NotContains(t, name, secret, text)
+				if center, err := Open(c.driver, text); err == nil {
+					require.NotContains(t, center.String(), secret, text)
+				}
 			}
 			if other {
 				continue

@@ -14,18 +14,18 @@ import (
 )
 
 // Order numbers start at 1000 and come from the application's database.
-func ExampleSegments() {
+func ExampleCenter_Numbers() {
 	dir, err := os.MkdirTemp("", "dbseq")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	store, err := dbseq.OpenSegments("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_pragma=journal_mode(WAL)")
+	center, err := dbseq.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_pragma=journal_mode(WAL)")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer store.Close()
-	orders, err := segment.Open(context.Background(), store, segment.Config{Namespace: "shop", Name: "orders", Start: 1000})
+	defer center.Close()
+	orders, err := segment.Open(context.Background(), center.Numbers(), segment.Config{Namespace: "shop", Name: "orders", Start: 1000})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package dbseq_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,15 +14,20 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/sqlsegments"
 )
 
-func segments(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *dbseq.Segments {
+func segments(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *sqlsegments.Store {
 	t.Helper()
-	driver, dsn := place(db)
-	s, err := dbseq.OpenSegments(driver, dsn, opts...)
+	return center(t, db, opts...).Numbers()
+}
+
+// segmentsOn is segments on a pool.
+func segmentsOn(t testing.TB, pool *sql.DB, dialect dbseq.Dialect) *sqlsegments.Store {
+	t.Helper()
+	c, err := dbseq.New(pool, dialect)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
+	return c.Numbers()
 }
 
 func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
@@ -34,13 +40,10 @@ func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
 }
 
 // countedSegments is counted for numbers.
-func countedSegments(t testing.TB, e engine, dsn string) (*dbseq.Segments, *counter) {
+func countedSegments(t testing.TB, e engine, dsn string) (*sqlsegments.Store, *counter) {
 	t.Helper()
-	pool, n := countedPool(t, e, dsn)
-	s, err := dbseq.NewSegments(pool, e.dialect)
-	require.NoError(t, err)
-	s.Autocommit()
-	return s, n
+	c, n := counted(t, e, dsn)
+	return c.Numbers(), n
 }
 
 // reserve asks for n numbers of "shop/orders".

@@ -15,12 +15,12 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/numbers/sqlsegments"
 )
 
 // pool opens the pool of an application.
@@ -41,11 +41,10 @@ func openSeries(t testing.TB, store numberstore.Reader, cfg series.Config) *seri
 }
 
 // gapless opens the pool of an application, and a gapless series in it.
-func gapless(t testing.TB, e engine, dsn string, cfg series.Config) (*sql.DB, *dbseq.Segments, *series.Series) {
+func gapless(t testing.TB, e engine, dsn string, cfg series.Config) (*sql.DB, *sqlsegments.Store, *series.Series) {
 	t.Helper()
 	pool := e.pool(t, dsn)
-	store, err := dbseq.NewSegments(pool, e.dialect)
-	require.NoError(t, err)
+	store := segmentsOn(t, pool, e.dialect)
 	cfg.Gapless = true
 	return pool, store, openSeries(t, store, cfg)
 }

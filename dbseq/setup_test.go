@@ -117,11 +117,8 @@ func TestStartFailsAtOnce(t *testing.T) {
 			_, err := snowlease.Open(t.Context(), a.open(c.dsn), snowlease.Config{Namespace: "orders", Wait: time.Hour})
 			errs := []error{err}
 			for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
-				store, err := dbseq.OpenSegments(a.e.driver, c.dsn)
-				require.NoError(t, err)
-				_, err = segment.Open(t.Context(), store, segment.Config{Namespace: "shop", Name: "orders", Order: order})
+				_, err = segment.Open(t.Context(), a.open(c.dsn).Numbers(), segment.Config{Namespace: "shop", Name: "orders", Order: order})
 				errs = append(errs, err)
-				require.NoError(t, store.Close())
 			}
 			for _, err := range errs {
 				require.ErrorIs(t, err, lease.ErrSetup)

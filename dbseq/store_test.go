@@ -61,14 +61,14 @@ var engines = []engine{
 // so that they notice an incarnation that stays the same.
 func TestEngines(t *testing.T) {
 	t.Parallel()
-	files, tested := dbseq.Files(), map[dbseq.Dialect]bool{}
+	tested := map[dbseq.Dialect]bool{}
 	for _, e := range engines {
-		file, known := files[e.dialect]
-		require.True(t, known, "%s is not in dialects", e.dialect)
-		require.Equal(t, file, e.start == nil, "%s: tests cannot start a server", e.name)
+		require.Equal(t, e.dialect == dbseq.SQLite, e.start == nil, "%s: tests cannot start a server", e.name)
 		require.Contains(t, []string{"mysql", "postgres", "sqlite"}, e.speaks, "tests that look at speaks lack a branch")
 		tested[e.dialect] = true
 	}
+	files, err := filepath.Glob("schema/*.sql")
+	require.NoError(t, err)
 	require.Len(t, tested, len(files), "a dialect has no engine")
 }
 
@@ -123,7 +123,6 @@ func center(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *dbseq.Center {
 	c, err := dbseq.Open(driver, dsn, opts...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
-	require.Equal(t, db.Dialector.(placed).engine.dialect, c.Dialect())
 	return c
 }
 

@@ -30,7 +30,7 @@ func TestLargePool(t *testing.T) {
 	})
 }
 
-// TestTablesByHand: the files of dbseq/schema create the same tables as the code, and the errors
+// TestTablesByHand: the files of schema create the same tables as the code, and the errors
 // name them.
 func TestTablesByHand(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
@@ -40,11 +40,11 @@ func TestTablesByHand(t *testing.T) {
 
 		c, numbers := center(t, byHand, dbseq.WithoutMigrate()), segments(t, byHand, dbseq.WithoutMigrate())
 		for name, call := range map[string]func() error{
-			"":         func() error { _, err := c.Acquire(t.Context(), request("orders", 4)); return err },
-			"segment_": func() error { _, err := numbers.Reserve(t.Context(), reserve(1)); return err },
+			"dbseq/schema/":               func() error { _, err := c.Acquire(t.Context(), request("orders", 4)); return err },
+			"numbers/sqlsegments/schema/": func() error { _, err := numbers.Reserve(t.Context(), reserve(1)); return err },
 		} {
 			err := call()
-			require.ErrorContains(t, err, "dbseq/schema/"+name+string(e.dialect)+".sql")
+			require.ErrorContains(t, err, name+string(e.dialect)+".sql")
 			require.ErrorIs(t, err, lease.ErrSetup)
 		}
 		runFile(t, byHand, e)
@@ -60,15 +60,15 @@ func TestTablesByHand(t *testing.T) {
 }
 
 // runFile runs the DDL file as an administrator does.
-func runFile(t testing.TB, db *gorm.DB, e engine) { runSchema(t, db, string(e.dialect)) }
+func runFile(t testing.TB, db *gorm.DB, e engine) { runSchema(t, db, e, "schema/") }
 
 func runSegmentFile(t testing.TB, db *gorm.DB, e engine) {
-	runSchema(t, db, "segment_"+string(e.dialect))
+	runSchema(t, db, e, "../numbers/sqlsegments/schema/")
 }
 
-func runSchema(t testing.TB, db *gorm.DB, name string) {
+func runSchema(t testing.TB, db *gorm.DB, e engine, folder string) {
 	t.Helper()
-	text, err := os.ReadFile("schema/" + name + ".sql")
+	text, err := os.ReadFile(folder + string(e.dialect) + ".sql")
 	require.NoError(t, err)
 	for _, ddl := range strings.SplitAfter(string(text), ";\n") {
 		if strings.TrimSpace(ddl) != "" {
@@ -110,7 +110,7 @@ func TestAccountWithoutCreate(t *testing.T) {
 			require.ErrorIs(t, err, lease.ErrSetup)
 		}
 		file := string(a.e.dialect) + ".sql"
-		fail("dbseq/schema/"+file, "dbseq/schema/segment_"+file)
+		fail("dbseq/schema/"+file, "numbers/sqlsegments/schema/"+file)
 		runFile(t, a.db, a.e)
 		runSegmentFile(t, a.db, a.e)
 		if a.e.speaks == "postgres" { // MySQL hides tables from accounts without rights on them

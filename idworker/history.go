@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease"
-	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -48,7 +48,7 @@ func (p plan) noHistory(w *IdWorker) string {
 	case p.Reserved == 0:
 		return "reserved is 0: use mode db and set it to the number of worker ids to keep for them, 1 or more"
 	case past(c) == nil:
-		return w.Status().Center + " cannot count them in a SQL database: set mode db, or give the center an Extras.Base with a method Past, as dbseq has; if you need none, leave reserved out"
+		return w.Status().Center + " cannot count them in a SQL database: set mode db, or give the center the Extras.Base of a center of dbseq; if you need none, leave reserved out"
 	case !p.hasReserved:
 		return fmt.Sprintf("workers %q leaves out the reserved worker ids, %d to %d, which another database may use: if this database counts them, let the range end at %d",
 			p.Workers, p.layout.Workers()-p.Reserved, top, top)
@@ -72,8 +72,8 @@ func past(c lease.Center) segment.Store {
 	if c == nil {
 		return nil
 	}
-	if base, ok := c.Extras().Base.(interface{ Past() numberstore.Store }); ok {
-		return base.Past()
+	if base, ok := c.Extras().Base.(*dbseq.Center); ok {
+		return base.Numbers()
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 //   - a Config, as a value;
 //   - what Config.Mode needs: a *gorm.DB or a redis.UniversalClient, or a lease.Center in
 //     its place, such as from dbseq.Open; nothing in mode local;
-//   - the same for Config.Segments, where a segment.Store, such as from dbseq.OpenSegments,
+//   - the same for Config.Segments, where a segment.Store, such as Numbers of a dbseq.Center,
 //     takes the place of a *gorm.DB;
 //   - optionally a *slog.Logger. The default is slog.Default(): supply one with
 //     slog.DiscardHandler for silence.

@@ -457,11 +457,7 @@ func TestWithoutGORM(t *testing.T) {
 					lc.Append(fx.StopHook(c.Close))
 					return c, err
 				},
-				func(lc fx.Lifecycle) (segment.Store, error) {
-					s, err := dbseq.OpenSegments("sqlite", dsn)
-					lc.Append(fx.StopHook(s.Close))
-					return s, err
-				},
+				func(c lease.Center) segment.Store { return c.(*dbseq.Center).Numbers() },
 			))
 			a.RequireStart()
 			id, err := w.NextIDWait(t.Context())

@@ -11,6 +11,7 @@ import (
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/sqlsegments"
 )
 
 // A nil client, center or store counts as none, also in an interface.
@@ -23,7 +24,7 @@ func TestNil(t *testing.T) {
 	}
 	_, err := idworker.Open(t.Context(), cfg, idworker.WithCenter((*dbseq.Center)(nil)))
 	require.ErrorContains(t, err, "that is nil counts as none")
-	for _, store := range []segment.Store{nil, (*dbseq.Segments)(nil), (*redissegments.Store)(nil)} {
+	for _, store := range []segment.Store{nil, (*sqlsegments.Store)(nil), (*redissegments.Store)(nil)} {
 		_, err = segment.New(store, segment.Config{Namespace: "shop", Name: "orders"}, nil)
 		require.ErrorContains(t, err, "the store is nil")
 		_, err = history.New(store, history.Config{Namespace: "orders", Reserved: 1})

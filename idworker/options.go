@@ -164,5 +164,5 @@ func (o options) absent(what, with string) error {
 	if o.shutdown == nil {
 		return fmt.Errorf("%s: give %s; one that is nil counts as none", what, with)
 	}
-	return fmt.Errorf("%s in the fx graph: provide one, not nil, with its dependencies, such as a providers.Config. To fx, a *redis.Client, a *dbseq.Segments, a *dbseq.Center and a client with a name tag are other types: fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))", what)
+	return fmt.Errorf("%s in the fx graph: provide one, not nil, with its dependencies, such as a providers.Config. To fx, a *redis.Client, a *sqlsegments.Store, a *dbseq.Center and a client with a name tag are other types: fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))", what)
 }

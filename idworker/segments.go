@@ -153,12 +153,12 @@ func (s *Segments) database(c Config, o options, where SegmentStore) (segment.St
 		}
 		return nil, fmt.Errorf("%s: %w", what, o.absent("no *gorm.DB and no segment.Store", ""))
 	}
-	own, err := gormdb.Segments(o.db, dbseq.WithTablePrefix(c.Store.TablePrefix))
+	own, err := gormdb.Center(o.db, dbseq.WithTablePrefix(c.Store.TablePrefix))
 	if err != nil {
 		return nil, err
 	}
 	s.stores = append(s.stores, own)
-	return own, nil
+	return own.Numbers(), nil
 }
 
 // onRedis returns what makes the store of a segment: in Redis, or in db with a dispenser in Redis
@@ -205,7 +205,7 @@ func (s *Segments) makeSeries(c Config, db segment.Store) error {
 	for _, cfg := range c.Series {
 		_, ok := db.(numberstore.Reader)
 		if _, onRedis := db.(*redissegments.Store); !ok || onRedis {
-			return fmt.Errorf("series %s: %T is no database: provide a *gorm.DB, or the segment.Store of dbseq.OpenSegments", cfg.Name, db)
+			return fmt.Errorf("series %s: %T is no database: provide a *gorm.DB, or a segment.Store, the Numbers of a dbseq.Center", cfg.Name, db)
 		}
 		one, err := series.New(db, cfg)
 		if err != nil {

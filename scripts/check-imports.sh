@@ -83,7 +83,8 @@ migrate
 providers
 internal/counter numbers/redissegments dbseq/gormdb
 dbseq redisseq hostseq casstore
-internal/casengine internal/redisconn
+numbers/sqlsegments
+internal/casengine internal/redisconn internal/sqlconn
 numbers/history numbers/ordernumber numbers/series
 .
 lease/leasetest

@@ -92,7 +92,7 @@ race=(-race -gcflags='modernc.org/...=-race=false')
 # tests up to ten times as slow, and the drivers of databases are compiled once more for it,
 # so what links them is raced by make prove only, on SQLite, miniredis and MySQL.
 raced=(. ./casstore ./console ./hostseq ./internal/{casengine,generator,keeper,numberstore,redisconn} ./numbers/{segment,series})
-raced_by_prove=(./dbseq/... ./gormplugin ./idworker ./internal/counter ./numbers/{history,redissegments} ./redisseq)
+raced_by_prove=(./dbseq/... ./gormplugin ./idworker ./internal/{counter,sqlconn} ./numbers/{history,redissegments} ./redisseq)
 raced_modules=(etcdseq metrics)
 
 # others: the packages that are not raced by make test. What is in the pages is left to make prove.

@@ -25,7 +25,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/dbseq/internal/option"
+	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/numbers/series"
 )
 
@@ -36,14 +36,25 @@ import (
 // It returns an error if an option is invalid, or if db is nil, in a transaction, on
 // another kind of database, or has a DSN that its driver refuses.
 func Center(db *gorm.DB, opts ...dbseq.Option) (*dbseq.Center, error) {
-	return open(dbseq.Open, db, opts)
-}
-
-// Segments returns a store of numbers on the database of db, as dbseq.OpenSegments does.
-// Connections and errors are those of Center. The caller closes the store after its last
-// use.
-func Segments(db *gorm.DB, opts ...dbseq.Option) (*dbseq.Segments, error) {
-	return open(dbseq.OpenSegments, db, opts)
+	if db == nil || db.Config == nil || db.Dialector == nil {
+		return nil, errors.New("gormdb: the *gorm.DB is nil or was not opened by gorm.Open")
+	}
+	if db.Statement != nil {
+		if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
+			return nil, errors.New("gormdb: the *gorm.DB is in a transaction, which would hide leases until it ends: pass the one from gorm.Open")
+		}
+	}
+	// db.Statement could be one of a transaction.
+	app, err := (&gorm.DB{Config: db.Config}).DB()
+	if err != nil {
+		return nil, fmt.Errorf("gormdb: the *gorm.DB is not on a *sql.DB (%w): call dbseq.New with one", err)
+	}
+	dsn, why := dsnOf(db.Dialector)
+	beside := func(o *sqlconn.Options) error {
+		o.App, o.Share = app, why
+		return nil
+	}
+	return dbseq.Open(db.Name(), dsn, append([]dbseq.Option{beside}, opts...)...)
 }
 
 // Tx returns the transaction that tx is in, for Series.NextTx: in a function that was given to
@@ -92,28 +103,6 @@ func (n none) ExecContext(context.Context, string, ...any) (sql.Result, error) {
 func (n none) QueryContext(context.Context, string, ...any) (*sql.Rows, error) { return nil, n.err() }
 func (n none) Commit() error                                                   { return n.err() }
 func (n none) Rollback() error                                                 { return n.err() }
-
-func open[T any](open func(driver, dsn string, opts ...dbseq.Option) (*T, error), db *gorm.DB, opts []dbseq.Option) (*T, error) {
-	if db == nil || db.Config == nil || db.Dialector == nil {
-		return nil, errors.New("gormdb: the *gorm.DB is nil or was not opened by gorm.Open")
-	}
-	if db.Statement != nil {
-		if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
-			return nil, errors.New("gormdb: the *gorm.DB is in a transaction, which would hide leases until it ends: pass the one from gorm.Open")
-		}
-	}
-	// db.Statement could be one of a transaction.
-	app, err := (&gorm.DB{Config: db.Config}).DB()
-	if err != nil {
-		return nil, fmt.Errorf("gormdb: the *gorm.DB is not on a *sql.DB (%w): call dbseq.New with one", err)
-	}
-	dsn, why := dsnOf(db.Dialector)
-	beside := func(o *option.Set) error {
-		o.App, o.Share = app, why
-		return nil
-	}
-	return open(db.Name(), dsn, append([]dbseq.Option{beside}, opts...)...)
-}
 
 // dsnOf returns the DSN of a dialector, or why there is none. It uses reflection,
 // because importing the dialector's package would link a driver.

@@ -86,15 +86,12 @@ func lendAndReserve(t testing.TB, db *gorm.DB) []string {
 	g, err = c.Renew(t.Context(), g)
 	require.NoError(t, err)
 	require.NoError(t, c.Release(t.Context(), g, g.Now))
-	require.NoError(t, c.Close())
 
-	s, err := gormdb.Segments(db)
-	require.NoError(t, err)
-	got, err := s.Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 5, Start: 1, Max: 100, Create: true})
+	got, err := c.Numbers().Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 5, Start: 1, Max: 100, Create: true})
 	require.NoError(t, err)
 	require.Equal(t, numberstore.Range{First: 1, Last: 5}, got)
-	require.Equal(t, c.Extras().Warnings, s.Warnings())
-	require.NoError(t, s.Close())
+	require.Equal(t, c.Extras().Warnings, c.Numbers().Warnings())
+	require.NoError(t, c.Close())
 	return c.Extras().Warnings
 }
 
@@ -128,8 +125,6 @@ func TestRefuses(t *testing.T) {
 		_, err := gormdb.Center(c.db, opts...)
 		require.ErrorContains(t, err, c.want, name)
 		require.NotContains(t, err.Error(), "geheim")
-		_, err = gormdb.Segments(c.db, opts...)
-		require.ErrorContains(t, err, c.want, name)
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/numbers/sqlsegments"
 )
 
 // A Bill is numbered in a hook, or when it is posted.
@@ -33,7 +33,7 @@ func (b *Bill) BeforeCreate(tx *gorm.DB) error {
 }
 
 // onEachTx runs f on each engine, with and without prepared statements.
-func onEachTx(t *testing.T, f func(t *testing.T, db *gorm.DB, store *dbseq.Segments, bills *series.Series)) {
+func onEachTx(t *testing.T, f func(t *testing.T, db *gorm.DB, store *sqlsegments.Store, bills *series.Series)) {
 	t.Parallel()
 	for name, e := range engines {
 		for what, prepare := range map[string]bool{"": false, " prepared": true} {
@@ -41,9 +41,10 @@ func onEachTx(t *testing.T, f func(t *testing.T, db *gorm.DB, store *dbseq.Segme
 				t.Parallel()
 				db := open(t, e.open(e.dsn(t)), &gorm.Config{PrepareStmt: prepare}).WithContext(t.Context())
 				require.NoError(t, db.AutoMigrate(&Bill{}))
-				store, err := gormdb.Segments(db)
+				center, err := gormdb.Center(db)
 				require.NoError(t, err)
-				t.Cleanup(func() { require.NoError(t, store.Close()) })
+				t.Cleanup(func() { require.NoError(t, center.Close()) })
+				store := center.Numbers()
 				bills, err := series.Open(t.Context(), store, series.Config{Namespace: "shop", Name: "bills", Format: "B{000}", Gapless: true})
 				require.NoError(t, err)
 				f(t, db, store, bills)
@@ -62,7 +63,7 @@ func numbersOf(t *testing.T, db *gorm.DB, tenant string, want ...string) {
 
 // TestTxInAHook: GORM's own transaction has the number, and takes it back if the INSERT fails.
 func TestTxInAHook(t *testing.T) {
-	onEachTx(t, func(t *testing.T, db *gorm.DB, _ *dbseq.Segments, bills *series.Series) {
+	onEachTx(t, func(t *testing.T, db *gorm.DB, _ *sqlsegments.Store, bills *series.Series) {
 		require.NoError(t, db.Create(&Bill{ID: 1, Tenant: "a", from: bills}).Error)
 		require.Error(t, db.Create(&Bill{ID: 1, Tenant: "a", from: bills}).Error, "a duplicate key")
 		list := []Bill{{ID: 2, Tenant: "a", from: bills}, {ID: 3, Tenant: "b", from: bills}, {ID: 4, Tenant: "a", from: bills}}
@@ -75,7 +76,7 @@ func TestTxInAHook(t *testing.T) {
 // TestTxRolledBack: a transaction that is rolled back gives its number back, and so does a nested one,
 // while the outer one goes on.
 func TestTxRolledBack(t *testing.T) {
-	onEachTx(t, func(t *testing.T, db *gorm.DB, _ *dbseq.Segments, bills *series.Series) {
+	onEachTx(t, func(t *testing.T, db *gorm.DB, _ *sqlsegments.Store, bills *series.Series) {
 		back := errors.New("rolled back")
 		create := func(tx *gorm.DB, id int64, then error) error {
 			return tx.Transaction(func(tx *gorm.DB) error {
@@ -98,7 +99,7 @@ func TestTxRolledBack(t *testing.T) {
 
 // TestTxOfNone: without a transaction, the use of it is an error, and nothing is taken or stored.
 func TestTxOfNone(t *testing.T) {
-	onEachTx(t, func(t *testing.T, db *gorm.DB, store *dbseq.Segments, bills *series.Series) {
+	onEachTx(t, func(t *testing.T, db *gorm.DB, store *sqlsegments.Store, bills *series.Series) {
 		bare := db.Session(&gorm.Session{SkipDefaultTransaction: true})
 		for range 2 { // before and after the tenant's first number
 			for _, none := range []*gorm.DB{nil, {}, db, bare, db.Session(&gorm.Session{PrepareStmt: true})} {
@@ -145,7 +146,7 @@ func (b *createdBill) BeforeCreate(tx *gorm.DB) error {
 // TestTxOfAnUpsert: the hook runs for a row that is there too, which keeps its number, and the new one is
 // a gap.
 func TestTxOfAnUpsert(t *testing.T) {
-	onEachTx(t, func(t *testing.T, db *gorm.DB, store *dbseq.Segments, bills *series.Series) {
+	onEachTx(t, func(t *testing.T, db *gorm.DB, store *sqlsegments.Store, bills *series.Series) {
 		require.NoError(t, db.AutoMigrate(&createdBill{}))
 		for range 2 {
 			require.NoError(t, db.Save(&[]createdBill{{ID: 1, from: bills}}).Error)

@@ -11,12 +11,6 @@
 -- No column is read after it is set: SET of MySQL evaluates from left to right with the new
 -- values, or with the old ones under sql_mode SIMULTANEOUS_ASSIGNMENT.
 
--- name: clock
-SELECT {now};
-
--- name: incarnation
-SELECT {incarnation};
-
 -- name: look
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew, or one that

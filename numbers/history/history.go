@@ -147,7 +147,7 @@ func New(store segment.Store, cfg Config) (*Issuer, error) {
 	errs, missing := []error{cmp.Or(cfg.Layout.Validate(), cfg.Layout.CheckTime(time.Now()))}, fault.Nil(store)
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if missing {
-		fault("the store is nil: give one, such as from dbseq.OpenSegments")
+		fault("the store is nil: give one, such as Numbers of a dbseq.Center")
 	}
 	errs = append(errs, lease.CheckNamespace(cfg.Namespace))
 	if n := cfg.Layout.Workers(); cfg.Reserved < 1 || cfg.Reserved >= n {

@@ -18,6 +18,7 @@ import (
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers/sqlsegments"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -25,12 +26,12 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 
 var layout = snowflake.Layout{}.WithDefaults()
 
-func open(t testing.TB, driver, dsn string) *dbseq.Segments {
+func open(t testing.TB, driver, dsn string) *sqlsegments.Store {
 	t.Helper()
-	s, err := dbseq.OpenSegments(driver, dsn)
+	c, err := dbseq.Open(driver, dsn)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return s
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c.Numbers()
 }
 
 func issuer(t testing.TB, store segment.Store, cfg history.Config) *history.Issuer {
@@ -269,7 +270,7 @@ func TestStoreDown(t *testing.T) {
 }
 
 func Example() {
-	past, err := history.New(&numberstore.Memory{}, history.Config{Namespace: "orders", Reserved: 1}) // dbseq.OpenSegments("mysql", dsn)
+	past, err := history.New(&numberstore.Memory{}, history.Config{Namespace: "orders", Reserved: 1}) // or Numbers of a dbseq.Center
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -25,12 +25,12 @@ var (
 )
 
 // Dispenser hands out numbers in strict order through Redis, from segments that it
-// reserves in another store, usually dbseq.Segments. It is a segment.Store for
+// reserves in another store, usually Numbers of a dbseq.Center. It is a segment.Store for
 // segment.OrderStrict, and safe for concurrent use.
 //
-//	store, err := dbseq.OpenSegments("mysql", dsn)
+//	center, err := dbseq.Open("mysql", dsn)
 //	cfg := segment.Config{Namespace: "shop", Name: "orders", Order: segment.OrderStrict}
-//	dispenser, err := redissegments.NewDispenser(client, store, cfg)
+//	dispenser, err := redissegments.NewDispenser(client, center.Numbers(), cfg)
 //	defer dispenser.Close()
 //	orders, err := segment.Open(ctx, dispenser, cfg)
 //
@@ -87,7 +87,7 @@ func NewDispenser(client redis.UniversalClient, store segment.Store, cfg segment
 	c, err := redisconn.New(client, opts...)
 	errs := []error{err, cfg.Validate()}
 	if fault.Nil(store) {
-		errs = append(errs, errors.New("redisseq: the store behind the dispenser is nil: pass one, such as from dbseq.OpenSegments"))
+		errs = append(errs, errors.New("redisseq: the store behind the dispenser is nil: pass one, such as Numbers of a dbseq.Center"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err

@@ -254,9 +254,10 @@ func TestNoNumberIsMissingBetweenSegments(t *testing.T) {
 		want[i] = int64(i) + 1
 	}
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
-		behind, err := dbseq.OpenSegments("sqlite", filepath.Join(t.TempDir(), "app.db"))
+		center, err := dbseq.Open("sqlite", filepath.Join(t.TempDir(), "app.db"))
 		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, behind.Close()) })
+		t.Cleanup(func() { require.NoError(t, center.Close()) })
+		behind := center.Numbers()
 
 		invoices := ordered(step)
 		require.Equal(t, want, take(t, issuer(t, dispenser(t, s.Client(t), behind, invoices), invoices), len(want)), "strict order")
@@ -543,10 +544,10 @@ func TestDispenserOnServers(t *testing.T) {
 	dsn := testserver.MariaDB(t)
 	var processes []*segment.Issuer
 	for range 4 {
-		b, err := dbseq.OpenSegments("mysql", dsn)
+		b, err := dbseq.Open("mysql", dsn)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, b.Close()) })
-		processes = append(processes, issuer(t, dispenser(t, s.Client(t), b, ordered(30)), ordered(30)))
+		processes = append(processes, issuer(t, dispenser(t, s.Client(t), b.Numbers(), ordered(30)), ordered(30)))
 	}
 	issue(t, 500, func() {
 		for range 3 {

@@ -36,7 +36,7 @@ var ErrChanged = fmt.Errorf("redisseq: the Redis restarted or failed over, and m
 //	err = store.Create(ctx, "shop/orders", 1) // once, by an administrator
 //	orders, err := segment.Open(ctx, store, segment.Config{Namespace: "shop", Name: "orders"})
 //
-// If you have a SQL database, use dbseq.OpenSegments, or NewDispenser in front of it,
+// If you have a SQL database, use Numbers of a dbseq.Center, or NewDispenser in front of it,
 // because Redis can lose numbers. The greatest number given is in one hash,
 // snowlease:{ns}:segment:name. A loss that goes unnoticed repeats numbers, so the hash is
 // never created again on its own:

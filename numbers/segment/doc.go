@@ -5,7 +5,7 @@
 //	defer issuer.Close()
 //	number, err := issuer.NextID()
 //
-// The store is dbseq.OpenSegments for a SQL database, package numbers/redissegments for Redis, or
+// The store is Numbers of a dbseq.Center for a SQL database, package numbers/redissegments for Redis, or
 // NewMemory for tests. If numbers need not be small, use package snowlease: its ids need no
 // round trip and carry their time.
 //

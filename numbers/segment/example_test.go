@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
-// This example numbers orders from 1000. A service would use dbseq.OpenSegments as the
+// This example numbers orders from 1000. A service would use Numbers of a dbseq.Center as the
 // store.
 func Example() {
 	ctx := context.Background()

@@ -49,7 +49,7 @@ func New(store Store, cfg Config, opts ...Option) (*Issuer, error) {
 		return nil, err
 	}
 	if fault.Nil(store) {
-		return nil, errors.New("segment: the store is nil: give one, such as from dbseq.OpenSegments")
+		return nil, errors.New("segment: the store is nil: give one, such as Numbers of a dbseq.Center")
 	}
 	i := &Issuer{cfg: cfg.WithDefaults(), store: store, log: slog.New(slog.DiscardHandler)}
 	for _, opt := range opts {

@@ -45,12 +45,12 @@ func ExampleSeries_NextTx_hook() {
 	}
 	defer pool.Close()
 	pool.SetMaxOpenConns(1) // the database is in memory
-	store, err := gormdb.Segments(db)
+	center, err := gormdb.Center(db)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer store.Close()
-	receipts, err = series.Open(ctx, store, series.Config{Namespace: "shop", Name: "receipts", Format: "R{00000}", Gapless: true})
+	defer center.Close()
+	receipts, err = series.Open(ctx, center.Numbers(), series.Config{Namespace: "shop", Name: "receipts", Format: "R{00000}", Gapless: true})
 	if err != nil {
 		log.Fatal(err)
 	}

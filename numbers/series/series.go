@@ -39,14 +39,14 @@ func New(store segment.Store, cfg Config) (*Series, error) {
 		return nil, err
 	}
 	if fault.Nil(store) {
-		return nil, fmt.Errorf("series: the store is nil (%T): give dbseq.NewSegments or dbseq.OpenSegments", store)
+		return nil, fmt.Errorf("series: the store is nil (%T): give Numbers of a dbseq.Center", store)
 	}
 	reader, ok := store.(numberstore.Reader)
 	if !ok {
-		return nil, fmt.Errorf("series: %T does not say what it has given: use dbseq.NewSegments or dbseq.OpenSegments", store)
+		return nil, fmt.Errorf("series: %T does not say what it has given: use Numbers of a dbseq.Center", store)
 	}
 	if _, ok := store.(numberstore.InTx); p.cfg.Gapless && !ok {
-		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use dbseq.NewSegments or dbseq.OpenSegments", store)
+		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use Numbers of a dbseq.Center", store)
 	}
 	s := &Series{plan: p, store: reader, storeName: fmt.Sprintf("%T", store), name: numberstore.Key(cfg.Namespace, cfg.Name)}
 	if named, ok := store.(fmt.Stringer); ok {

@@ -139,18 +139,19 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 			return nil, end, err
 		}
 		ends = append(ends, func() { _ = pool.Close() })
-		store, err := dbseq.NewSegments(pool, dbseq.Postgres)
+		center, err := dbseq.New(pool, dbseq.Postgres)
 		if err != nil {
 			return nil, end, err
 		}
-		s, err := series.Open(ctx, store, series.Config{Namespace: "shop", Name: "invoices", Period: series.Year, Gapless: true})
+		s, err := series.Open(ctx, center.Numbers(), series.Config{Namespace: "shop", Name: "invoices", Period: series.Year, Gapless: true})
 		return inTransactions{s, pool}, end, err
 	}
-	sql, err := dbseq.OpenSegments(o.Behind.driver(), o.Behind.DSN)
+	center, err := dbseq.Open(o.Behind.driver(), o.Behind.DSN)
 	if err != nil {
 		return nil, end, err
 	}
-	ends = append(ends, func() { _ = sql.Close() })
+	ends = append(ends, func() { _ = center.Close() })
+	sql := center.Numbers()
 	if o.Stream == past {
 		ids, err := history.New(sql, history.Config{Namespace: namespace, Layout: layout, Reserved: reserved})
 		if err != nil {

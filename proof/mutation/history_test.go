@@ -23,7 +23,7 @@ var onHistory = list{title: "backdated ids", pkg: "numbers/history", mutants: []
 	{"counters count on whatever became of Since", historyGo, `Beside: i.since.name, Given: numberstore.Range{First: own, Last: own + readers - 1},`, ``, "TestCountersLostWhileRunning/sqlite"},
 	{"a Since that was never a time", historyGo, `r.First < max(i.cfg.Layout.TickTime(0).UnixMilli(), 1)*readers || `, ``, "TestSinceThatNoProcessWrote"},
 	{"counters are made though others are gone", historyGo, `Family: i.name,`, ``, "TestCountersLostWhileRunning/sqlite"},
-	{"a family is not counted", "dbseq/segment.go", `all[0] != n`, `false`, "TestCountersLostWhileRunning/sqlite"},
+	{"a family is not counted", segmentsGo, `left != n`, `false`, "TestCountersLostWhileRunning/sqlite"},
 	{"a Since that began later is the one known", historyGo, `Last: own + readers - 1}`, `Last: math.MaxInt64}`, "TestCountersLostWhileRunning/sqlite"},
 	{"ids before they may be made", historyGo, `if i.cfg.Ready != nil {`, `if false {`, "TestNotReady"},
 	{"calls of the store all at once", historyGo, `turn:  make(chan struct{}, 1),`, `turn:  make(chan struct{}, 1000),`, "TestOneCallAtATime"},

@@ -3,7 +3,8 @@ package mutation_test
 const (
 	segmentStoreGo   = "internal/numberstore/store.go"
 	segmentMemoryGo  = "internal/numberstore/memory.go"
-	segmentsSQL      = "dbseq/sql/segment.sql"
+	segmentsSQL      = "numbers/sqlsegments/sql/segment.sql"
+	segmentsGo       = "numbers/sqlsegments/store.go"
 	contractOnSQLite = "TestSegmentsKeepTheContract/sqlite"
 	contractOnMini   = "TestSegmentsKeepTheContract/miniredis"
 	afterALoss       = "TestSegmentsAfterALoss/miniredis"
@@ -42,7 +43,7 @@ var onPrefetch = list{title: "prefetch", pkg: "internal/prefetch", mutants: []mu
 	{"a batch begins while Reset runs", prefetchGo, `n%2 == 0 {`, `n >= 0 {`, "TestBatchDuringReset"},
 }}
 
-// onSQLSegments are the statements of dbseq.Segments on SQLite.
+// onSQLSegments are the statements of sqlsegments on SQLite.
 var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutants: []mutant{
 	{"what is reserved is not noted", segmentsSQL + "#reserve", `max_id = GREATEST(max_id, :above) + LEAST(:n, :max - GREATEST(max_id, :above))`, `max_id = GREATEST(max_id, :above) + LEAST(1, :n)`, contractOnSQLite},
 	{"what a caller knows is not heeded", segmentsSQL + "#reserve", `SET first_id = REPLY(GREATEST(max_id, :above) + 1),`, `SET first_id = REPLY(max_id + 1),`, contractOnSQLite},
@@ -51,15 +52,15 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"numbers above the last", segmentsSQL + "#reserve", `LEAST(:n, :max - GREATEST(max_id, :above))`, `:n`, contractOnSQLite},
 	{"no end", segmentsSQL + "#reserve", ` AND GREATEST(max_id, :above) < :max`, ` AND :max > 0`, contractOnSQLite},
 	{"all names are one", segmentsSQL + "#reserve", `WHERE name = :name AND GREATEST`, `WHERE :name <> '' AND GREATEST`, contractOnSQLite},
-	{"whatever the name beside has given", segmentsSQL + "#beside", ` WHERE b.given BETWEEN :from AND :to`, ` WHERE :from <= :to`, contractOnSQLite},
+	{"whatever the name beside has given", segmentsSQL + "#reserve_beside", ` WHERE b.given BETWEEN :from AND :to`, ` WHERE :from <= :to`, contractOnSQLite},
 	{"who creates a name that is there begins anew", segmentsSQL + "#add", `ON CONFLICT DO NOTHING`, `ON CONFLICT DO UPDATE SET max_id = excluded.max_id`, contractOnSQLite},
 	{"who has numbers creates a name that is lost", "numbers/segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestSegmentsWipedWhileRunning/sqlite"},
-	{"a name that was not created is", "dbseq/segment.go", `case !r.Create || *added:`, `case *added:`, contractOnSQLite},
+	{"a name that was not created is", segmentsGo, `case !r.Create || *added:`, `case *added:`, contractOnSQLite},
 	{"whatever the clock says", segmentsSQL + "#reserve", `{now} BETWEEN :notbefore AND :notafter`, `{now} > 0 AND :notbefore <= :notafter`, contractOnSQLite},
-	{"a rollback leaves a gap", "dbseq/segment.go", "\t\treturn f(tx)\n", "", "TestGaplessRollback/sqlite"},
+	{"a rollback leaves a gap", "internal/sqlconn/run.go", "\t\treturn f(tx)\n", "", "TestGaplessRollback/sqlite"},
 	{"gapless numbers outside of a transaction", seriesGo, `if s.cfg.Gapless {`, `if false {`, "TestGaplessWrongTransactions/sqlite"},
 	{"numbers with gaps in a transaction", seriesGo, `if !s.cfg.Gapless || !ok {`, `if !ok {`, "TestGaplessWrongTransactions/sqlite"},
-	{"a call creates a name twice", "dbseq/segment.go", `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
+	{"a call creates a name twice", segmentsGo, `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
 }}
 
 const seriesGo = "numbers/series/series.go"

@@ -18,11 +18,11 @@ type Source int
 // The sources.
 const (
 	Sequence      Source = iota // counter.Counter
-	SQLSegments                 // dbseq.Segments
+	SQLSegments                 // sqlsegments.Store
 	RedisSegments               // redissegments.Store
-	Dispenser                   // redissegments.Dispenser before dbseq.Segments
-	Past                        // history.Issuer on dbseq.Segments
-	Series                      // series.Series on dbseq.Segments, around a midnight
+	Dispenser                   // redissegments.Dispenser before sqlsegments.Store
+	Past                        // history.Issuer on sqlsegments.Store
+	Series                      // series.Series on sqlsegments.Store, around a midnight
 )
 
 // onSQL reports whether the source uses only SQL.

@@ -21,7 +21,7 @@ import (
 type Numbers struct {
 	Script  func(lua string) string               // replaces a script that is sent to Redis
 	SQL     func(statement string) string         // replaces a statement that is sent to the database
-	Store   func(*SQLite, int) segment.Store      // replaces dbseq.Segments of a process
+	Store   func(*SQLite, int) segment.Store      // replaces the sqlsegments.Store of a process
 	NoReset bool                                  // a copied process does not call Reset
 	Resume  func(given int64, issued int64) int64 // the greatest number in use, as an administrator determines it
 }
@@ -54,11 +54,11 @@ func (s Numbers) open(w *world) (_ subject, err error) {
 		}
 		w.stores = append(w.stores, n.sql)
 		n.sql.past, n.asked, n.safe = n.Source == Past, w.start, w.start
-		store, err := dbseq.NewSegments(n.sql.pool, dbseq.SQLite)
+		center, err := dbseq.New(n.sql.pool, dbseq.SQLite)
 		if err != nil {
 			return nil, err
 		}
-		return n, store.Create(context.Background(), namespace+"/other", 1) // creates the table
+		return n, center.Numbers().Create(context.Background(), namespace+"/other", 1) // creates the table
 	}
 	if n.Source == RedisSegments {
 		return n, n.administer(func(r *redissegments.Store) error { return r.Create(context.Background(), namespace+"/"+namespace, 1) })

@@ -179,9 +179,9 @@ func whole(db *SQLite) segment.Store {
 	if err != nil {
 		panic(err)
 	}
-	store, err := dbseq.NewSegments(pool, dbseq.SQLite)
+	center, err := dbseq.New(pool, dbseq.SQLite)
 	if err != nil {
 		panic(err)
 	}
-	return store
+	return center.Numbers()
 }

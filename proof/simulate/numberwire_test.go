@@ -17,9 +17,9 @@ func (b *issuer) database() remote {
 	if b.n.Store != nil {
 		return remote{b.n.Store(b.n.sql, b.id), b}
 	}
-	store, err := dbseq.NewSegments(b.n.sql.pool, dbseq.SQLite)
+	center, err := dbseq.New(b.n.sql.pool, dbseq.SQLite)
 	b.w.fail(err)
-	return remote{store, b}
+	return remote{center.Numbers(), b}
 }
 
 type remote struct {

@@ -41,6 +41,6 @@ func (d daily) NextIDs(ctx context.Context, dst []int64) error {
 // Given looks across the network, as a Series does if its process is behind the scope.
 func (r remote) Given(ctx context.Context, name string) (int64, error) {
 	return exchange(ctx, r.b.process, r.b.sql, "sql", func(ctx context.Context) (int64, error) {
-		return r.Store.(numberstore.Reader).Given(ctx, name) //nolint:forcetypeassert // dbseq.Segments is one
+		return r.Store.(numberstore.Reader).Given(ctx, name) //nolint:forcetypeassert // sqlsegments.Store is one
 	})
 }

@@ -69,9 +69,10 @@ func TestQuestionsNameTheStore(t *testing.T) {
 func TestResumeOfABusySeries(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)
-	store, err := dbseq.OpenSegments("sqlite", strings.TrimPrefix(url, "sqlite:"))
+	center, err := dbseq.Open("sqlite", strings.TrimPrefix(url, "sqlite:"))
 	require.NoError(t, err)
-	defer store.Close()
+	defer center.Close()
+	store := center.Numbers()
 	const period int64 = 202611010000000000
 	take := func(n int64) {
 		_, err := store.Reserve(t.Context(), numberstore.Request{Name: "shop/bills.acme", N: n, Start: period + 1, Above: period, Max: period + 9_999_999_999, Create: true})

@@ -20,9 +20,9 @@ func TestGaplessInATransactionOfBun(t *testing.T) {
 	require.NoError(t, err)
 	db := bun.NewDB(pool, sqlitedialect.New())
 	defer db.Close()
-	store, err := dbseq.NewSegments(pool, dbseq.SQLite)
+	center, err := dbseq.New(pool, dbseq.SQLite)
 	require.NoError(t, err)
-	invoices, err := series.Open(t.Context(), store, series.Config{Namespace: "shop", Name: "invoices", Gapless: true})
+	invoices, err := series.Open(t.Context(), center.Numbers(), series.Config{Namespace: "shop", Name: "invoices", Gapless: true})
 	require.NoError(t, err)
 	require.NoError(t, db.RunInTx(t.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
 		number, err := invoices.NextTx(ctx, tx.Tx, "acme")

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { testserver.Main(m) }
 
-// TestToolsApplyTheTables: goose, golang-migrate and sql-migrate apply the files of dbseq/schema, and
+// TestToolsApplyTheTables: goose, golang-migrate and sql-migrate apply the files of schema, and
 // a store that may create no table finds what it needs.
 func TestToolsApplyTheTables(t *testing.T) {
 	t.Parallel()
@@ -80,8 +80,8 @@ func TestToolsApplyTheTables(t *testing.T) {
 			t.Run(e.name+"/"+tool, func(t *testing.T) {
 				t.Parallel()
 				dsn, text := e.dsn(t), ""
-				for _, name := range []string{"", "segment_"} {
-					part, err := os.ReadFile("../../../dbseq/schema/" + name + e.file + ".sql")
+				for _, of := range []string{"dbseq", "numbers/sqlsegments"} {
+					part, err := os.ReadFile("../../../" + of + "/schema/" + e.file + ".sql")
 					require.NoError(t, err)
 					text += string(part)
 					require.NotRegexp(t, "--.*;", string(part), "a remark ends a statement")
@@ -91,13 +91,10 @@ func TestToolsApplyTheTables(t *testing.T) {
 				defer db.Close()
 				apply(t, db, text)
 
-				numbers, err := dbseq.OpenSegments(e.driver, dsn, dbseq.WithoutMigrate())
-				require.NoError(t, err)
-				defer numbers.Close()
-				require.NoError(t, numbers.Create(t.Context(), "shop/orders", 1))
 				center, err := dbseq.Open(e.driver, dsn, dbseq.WithoutMigrate())
 				require.NoError(t, err)
 				defer center.Close()
+				require.NoError(t, center.Numbers().Create(t.Context(), "shop/orders", 1))
 				slots, err := center.Extras().Lister.Slots(t.Context(), "orders")
 				require.NoError(t, err)
 				require.Empty(t, slots)

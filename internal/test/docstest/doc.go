@@ -15,7 +15,7 @@
 //	         are errors.
 //	json     Must be valid JSON.
 //	sql      The comment before it names the engine. A block for sqlite runs on the
-//	         tables of dbseq/schema. Blocks for mysql and postgres may only name tables
+//	         tables of the folders schema. Blocks for mysql and postgres may only name tables
 //	         and columns of that schema.
 //	sh       Each line is a command.
 //	console  A line that begins with "$ " is a command; the others are its output.

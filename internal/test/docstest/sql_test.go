@@ -22,8 +22,8 @@ var (
 func schemaOf(t *testing.T, engine string) string {
 	t.Helper()
 	all := ""
-	for _, name := range []string{engine + ".sql", "segment_" + engine + ".sql"} {
-		text, err := os.ReadFile(filepath.Join(root, "dbseq", "schema", name))
+	for _, of := range []string{"dbseq", "numbers/sqlsegments"} {
+		text, err := os.ReadFile(filepath.Join(root, of, "schema", engine+".sql"))
 		require.NoError(t, err)
 		all += string(text) + "\n"
 	}
@@ -52,7 +52,7 @@ func checkSQL(t *testing.T, b block) error {
 		}
 		for _, w := range ours.FindAllString(text, -1) {
 			if !known[w] {
-				return fmt.Errorf("%s is not in dbseq/schema/%s.sql", w, b.mark)
+				return fmt.Errorf("%s is in no schema/%s.sql", w, b.mark)
 			}
 		}
 		return nil

@@ -31,10 +31,10 @@ func (b *Bill) BeforeCreate(tx *gorm.DB) error {
 }
 
 func newBills(t *testing.T, dsn string) *series.Series {
-	store, err := dbseq.OpenSegments("sqlite", dsn)
+	center, err := dbseq.Open("sqlite", dsn)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = store.Close() })
-	bills, err := series.Open(t.Context(), store, series.Config{Namespace: "shop", Name: "bills", Gapless: true})
+	t.Cleanup(func() { _ = center.Close() })
+	bills, err := series.Open(t.Context(), center.Numbers(), series.Config{Namespace: "shop", Name: "bills", Gapless: true})
 	require.NoError(t, err)
 	return bills
 }

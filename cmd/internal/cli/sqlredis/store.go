@@ -103,13 +103,7 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		return nil, err
 	}
 	o.Center, o.Operator, o.Closes = c, c.Extras().Operator, append(o.Closes, c.Close)
-	o.Segments = func() (target.Segments, error) {
-		s, err := dbseq.OpenSegments(p.Driver, string(p.DSN), onSQL(with)...)
-		if err == nil {
-			o.Closes = append(o.Closes, s.Close)
-		}
-		return s, err
-	}
+	o.Segments = func() (target.Segments, error) { return c.Numbers(), nil }
 	if err := p.exists(lease.Name(c), with); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package dbseq
+package sqlconn
 
 import (
 	"cmp"
@@ -9,21 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowlease/snowlease/internal/bounded"
-
 	"github.com/snowlease/snowlease/internal/findings"
 	"github.com/snowlease/snowlease/lease"
 )
 
-// examine checks the database, its settings and the account's rights.
-func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
-	if err := lease.CheckNamespace(namespace); err != nil {
-		return nil, err
-	}
-	ctx, cancel := bounded.Context(ctx)
-	defer cancel()
-	x := examination{conn: c.conn}
-	home := c.settle(ctx)
+// Examine checks the database, its settings and the account's rights.
+func (c *Conn) Examine(ctx context.Context) []lease.Finding {
+	x := examination{Conn: c}
+	home := c.Settle(ctx)
 	has, err := c.settings(ctx)
 	x.clock(ctx)
 	if err = cmp.Or(home, err); err != nil {
@@ -40,18 +33,18 @@ func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding
 	if !c.dialect.file {
 		x.encryption(ctx)
 	}
-	return x.List, nil
+	return x.List
 }
 
-// An examination is one call of examine.
+// An examination is one call of Examine.
 type examination struct {
 	findings.List
-	*conn
+	*Conn
 }
 
 func (x *examination) clock(ctx context.Context) {
 	before := time.Now()
-	if now, err := x.now(ctx); err != nil {
+	if now, err := x.Now(ctx, nil); err != nil {
 		x.Unknown("clock", err)
 	} else {
 		x.Clock(time.UnixMilli(now), before, time.Now())
@@ -60,10 +53,10 @@ func (x *examination) clock(ctx context.Context) {
 
 // encryption judges one connection of the pool.
 func (x *examination) encryption(ctx context.Context) {
-	cipher, _, err := one(ctx, x.conn, "cipher", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
+	cipher, _, err := One(ctx, x.Conn, nil, "cipher", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
 	client := ""
 	if err == nil {
-		client, _, err = one(ctx, x.conn, "client", nil, column[string])
+		client, _, err = One(ctx, x.Conn, nil, "client", nil, Column[string])
 	}
 	if err != nil {
 		x.Unknown("encryption", err)
@@ -82,7 +75,7 @@ const durable = "a crash loses acknowledged writes, which repeats numbers of seg
 // replication judges asynchronous replicas, if there are any. It says nothing if the
 // account may not see them.
 func (x *examination) replication(ctx context.Context, seen, advice string) {
-	if n, err := x.number(ctx, "replicas", nil); err == nil && n > 0 {
+	if n, err := Number(ctx, x.Conn, "replicas", nil); err == nil && n > 0 {
 		x.loses(fmt.Sprint(n, " ", seen), advice)
 	}
 }
@@ -90,14 +83,14 @@ func (x *examination) replication(ctx context.Context, seen, advice string) {
 // waits notes replicas beyond those that a commit waits for: 1 if there is no number.
 func (x *examination) waits(ctx context.Context, number string) {
 	waits, err := strconv.ParseInt(cmp.Or(number, "1"), 10, 64)
-	if n, failed := x.number(ctx, "replicas", nil); err == nil && failed == nil && n > waits && !x.compares() {
+	if n, failed := Number(ctx, x.Conn, "replicas", nil); err == nil && failed == nil && n > waits && !x.Compares() {
 		x.Note("replication", fmt.Sprintf("%d replicas, commits wait for %d", n, waits), "a failover to one that lags loses acknowledged grants: promote the one that has received most, or let commits wait for all")
 	}
 }
 
 // loses adds that a failover loses acknowledged writes.
 func (x *examination) loses(seen, advice string) {
-	if x.compares() {
+	if x.Compares() {
 		x.Note("replication", seen, "a failover may lose acknowledged grants: a quarantine follows, and ids stay unique unless two primaries run at once: "+advice+" avoids both")
 	} else {
 		x.Fault("replication", seen, "quarantine: never promises that no acknowledged write is lost, and a failover here loses some: "+advice+", or set quarantine: on-change")
@@ -107,8 +100,8 @@ func (x *examination) loses(seen, advice string) {
 // rights tries the statements that leases need on each table. None touches a row.
 func (x *examination) rights(ctx context.Context) {
 	var missing []string
-	for _, name := range leaseTables.names {
-		table := x.set.Prefix + name
+	for _, name := range x.tables.Names {
+		table := x.Set.Prefix + name
 		ok, err := x.hasTable(ctx, name)
 		if err != nil {
 			x.Unknown("rights", err)
@@ -124,9 +117,9 @@ func (x *examination) rights(ctx context.Context) {
 			last = "DELETE FROM " + at + " WHERE 1 = 0"
 		}
 		for _, text := range []string{"SELECT * FROM " + at + " WHERE 1 = 0", "INSERT INTO " + at + " SELECT * FROM " + at + " WHERE 1 = 0", last} {
-			if _, err := x.pool().ExecContext(ctx, text); err != nil {
+			if _, err := x.Pool().ExecContext(ctx, text); err != nil {
 				verb, _, _ := strings.Cut(text, " ")
-				check, advice := "rights", x.grants(leaseTables)
+				check, advice := "rights", x.grants()
 				switch {
 				case x.is(err, x.dialect.readOnlyFile):
 					advice = makeWritable
@@ -144,13 +137,13 @@ func (x *examination) rights(ctx context.Context) {
 		x.OK("rights", "the account may read and write the tables")
 		return
 	}
-	may, err := x.number(ctx, "maycreate", args{"schema": x.schemaName()})
+	may, err := Number(ctx, x.Conn, "maycreate", Args{"schema": x.schemaName()})
 	if err != nil {
 		x.Unknown("rights", err)
 		return
 	}
 	x.Judge(may == 0, "rights", fmt.Sprintf("there is no table %s; the account may create it: %v", strings.Join(missing, ", "), may > 0),
-		"run the file of dbseq/schema for this database once by hand, and "+x.grants(leaseTables))
+		"run "+x.definition()+" once by hand, and "+x.grants())
 }
 
 // engines checks that the tables survive a crash.
@@ -158,9 +151,9 @@ func (x *examination) engines(ctx context.Context) {
 	if x.dialect.file {
 		return
 	}
-	for _, name := range leaseTables.names {
-		table := x.set.Prefix + name
-		engine, there, err := one(ctx, x.conn, "engine", args{"schema": x.schemaName(), "table": table}, column[string])
+	for _, name := range x.tables.Names {
+		table := x.Set.Prefix + name
+		engine, there, err := One(ctx, x.Conn, nil, "engine", Args{"schema": x.schemaName(), "table": table}, Column[string])
 		if err != nil {
 			x.Unknown("engine", err)
 		} else if there {

@@ -1,4 +1,4 @@
-package dbseq
+package sqlconn
 
 import (
 	"context"
@@ -62,25 +62,28 @@ func integer(v reflect.Value) (int64, bool) {
 	return 0, false
 }
 
-// transient reports whether a statement lost against another and changed nothing.
-func (c *conn) transient(err error) bool {
+// Transient reports whether a statement lost against another and changed nothing.
+func (c *Conn) Transient(err error) bool {
 	return c.is(err, c.dialect.transient)
 }
 
-// tableMissing reports whether a table may be missing.
-func (c *conn) tableMissing(err error) bool {
+// TableMissing reports whether a table may be missing.
+func (c *Conn) TableMissing(err error) bool {
 	return c.is(err, c.dialect.noTable)
 }
 
+// UsedUp reports whether no ticket is left.
+func (c *Conn) UsedUp(err error) bool { return c.is(err, c.dialect.usedUp) }
+
 // readOnly reports whether the server refuses writes.
-func (c *conn) readOnly(err error) bool {
+func (c *Conn) readOnly(err error) bool {
 	text := c.dialect.readOnlyText
 	return c.is(err, c.dialect.readOnly) || text != "" && strings.Contains(err.Error(), text)
 }
 
-// wrap adds to err what was attempted on which database, and what to do if that is
+// Wrap adds to err what was attempted on which database, and what to do if that is
 // known. It returns answers of the protocol unchanged.
-func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error {
+func (c *Conn) Wrap(ctx context.Context, what string, err error) error {
 	if err == nil || answer(err) {
 		return err
 	}
@@ -91,7 +94,7 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	switch {
 	case errors.As(err, new(advised)):
 	case errors.Is(err, lease.ErrDamaged):
-		hint = ": " + t.damaged
+		hint = ": " + c.tables.Damaged
 	case strings.Contains(err.Error(), "sql: database is closed"): // database/sql exports no such error
 		setup = "it was closed before this call: close it after the last one"
 	case c.is(err, c.dialect.login):
@@ -109,16 +112,19 @@ func (c *conn) wrap(ctx context.Context, what string, t tables, err error) error
 	case c.readOnly(err):
 		hint = ": the server is read-only or a replica: use the DSN of the primary"
 	case c.is(err, c.dialect.denied):
-		setup = fmt.Sprintf("%s; if it may not create tables, run %s once by hand", c.grants(t), c.definition(t))
+		setup = fmt.Sprintf("%s; if it may not create tables, run %s once by hand", c.grants(), c.definition())
 	}
 	if setup != "" {
-		err, hint = advised{err}, ": "+setup
+		err, hint = Advise(err), ": "+setup
 	}
-	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.name, dsn.Hide(err, ""), hint)
+	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.Name, dsn.Hide(err, ""), hint)
 }
 
-// advised is a setup error whose text already says what to do.
+// advised is what Advise returns.
 type advised struct{ error }
+
+// Advise makes err a setup error whose text says what to do.
+func Advise(err error) error { return advised{err} }
 
 func (e advised) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
 

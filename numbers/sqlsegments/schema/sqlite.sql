@@ -1,4 +1,4 @@
--- The table of dbseq.Segments on SQLite 3.37+. dbseq creates it on first use. Run this
+-- The table of small numbers on SQLite 3.37+. dbseq creates it on first use. Run this
 -- file by hand only with WithoutMigrate.
 
 -- One row per name, such as shop/orders. After restoring a backup, raise max_id by hand. Never lower it.

@@ -1,4 +1,4 @@
--- What MySQL and MariaDB have of their own, in the format of lease.sql.
+-- What MySQL and MariaDB have of their own, in the format of dbseq/sql/lease.sql.
 
 -- name: table
 SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = :schema AND table_name = :table;

@@ -1,30 +1,28 @@
-package dbseq
+package sqlconn
 
 import (
 	"embed"
+	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 )
 
-//go:embed schema/*.sql sql/*.sql
+//go:embed sql/*.sql
 var files embed.FS
 
-// args are parameters of statements by name.
-type args map[string]any
+// Args are parameters of statements by name.
+type Args map[string]any
 
-// with returns a copy of a that includes more.
-func (a args) with(more args) args {
-	all := make(args, len(a)+len(more))
-	for _, m := range []args{a, more} {
-		for k, v := range m {
-			all[k] = v
-		}
-	}
+// With returns a copy of a that includes more.
+func (a Args) With(more Args) Args {
+	all := maps.Clone(a)
+	maps.Copy(all, more)
 	return all
 }
 
-// A statement is one of sql/*.sql, or one of schema/*.sql, such as "create slot".
+// A statement is one of sql/*.sql, or of schema/*.sql, such as "create slot".
 type statement struct {
 	text  string
 	names []string // of the parameters, in order
@@ -33,13 +31,30 @@ type statement struct {
 // statements are those of a dialect that were used, for the SQL expressions of the server's clock
 // and incarnation.
 type statements struct {
-	now, incarnation string
-	fill             *strings.Replacer
-	mu               sync.Mutex
-	all              map[string]statement
+	incarnation string
+	fill        *strings.Replacer
+	mu          sync.Mutex
+	all         map[string]statement
 }
 
-func (s statement) bind(a args) []any {
+// named returns the statement of that name.
+func (c *Conn) named(name string) statement {
+	s := c.statements.Load()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, ok := s.all[name]
+	if !ok {
+		part, known := c.parts[name]
+		if !known {
+			panic("dbseq: no statement of " + string(c.dialect.name) + " is called " + name) // a bug in this module
+		}
+		found = c.dialect.statement(part, s.fill)
+		s.all[name] = found
+	}
+	return found
+}
+
+func (s statement) bind(a Args) []any {
 	values := make([]any, len(s.names))
 	for i, name := range s.names {
 		v, ok := a[name]
@@ -55,12 +70,14 @@ func (s statement) bind(a args) []any {
 // server rejects a statement that contains it.
 const unknown = "{incarnation}"
 
-// parts returns the statements of the dialect by name, as the files have them. Most processes use a
+// parts returns the statements of a dialect by name, as the files have them. Most processes use a
 // few, so each is put together when it is used.
-func (d *dialect) parts() map[string]string {
+func (d *dialect) parts(t Tables) map[string]string {
 	found := map[string]string{}
-	for _, file := range []string{"sql/lease", "sql/operator", "sql/segment", "sql/" + string(d.name), "schema/" + string(d.name), "schema/segment_" + string(d.name)} {
-		for part := range strings.SplitSeq(read(file+".sql"), ";\n") {
+	common, _ := fs.Glob(t.Files, "sql/*.sql")
+	own := "sql/" + string(d.name) + ".sql"
+	for _, text := range append(read(t.Files, append(common, "schema/"+string(d.name)+".sql")...), read(files, "sql/server.sql", own)...) {
+		for part := range strings.SplitSeq(text, ";\n") {
 			if _, after, ok := strings.Cut(part, "-- name: "); ok {
 				name, text, _ := strings.Cut(after, "\n")
 				found[name] = text
@@ -70,16 +87,13 @@ func (d *dialect) parts() map[string]string {
 			}
 		}
 	}
-	found["reserve_beside"] = strings.Replace(found["reserve"], "{beside}", found["beside"], 1)
-	found["reserve"] = strings.Replace(found["reserve"], " {beside}", "", 1)
-	delete(found, "beside")
 	return found
 }
 
 // filled returns statements for tables of a prefix. now and incarnation are SQL expressions. If
 // incarnation is empty, statements do not compare it.
 func (d *dialect) filled(prefix, now, incarnation string) *statements {
-	s := &statements{now: now, incarnation: incarnation, all: map[string]statement{}}
+	s := &statements{incarnation: incarnation, all: map[string]statement{}}
 	same := d.same(incarnation)
 	if incarnation == "" {
 		incarnation, same = d.write("''"), "1 = 1"
@@ -98,7 +112,7 @@ func (d *dialect) statement(part string, fill *strings.Replacer) statement {
 			lines = append(lines, line)
 		}
 	}
-	text, names := d.bound(d.write(strings.Replace(strings.Join(lines, "\n"), "{numbers}", d.numbers, 1)))
+	text, names := d.bound(d.write(strings.ReplaceAll(strings.Join(lines, "\n"), "{numbers}", d.numbers)))
 	return statement{fill.Replace(text), names}
 }
 
@@ -129,10 +143,13 @@ func (d *dialect) bound(text string) (bound string, names []string) {
 	}
 }
 
-func read(name string) string {
-	text, err := files.ReadFile(name)
-	if err != nil {
-		panic(err) // the file is part of the program
+func read(from fs.FS, names ...string) (texts []string) {
+	for _, name := range names {
+		text, err := fs.ReadFile(from, name)
+		if err != nil {
+			panic(err) // the file is part of the program
+		}
+		texts = append(texts, string(text))
 	}
-	return string(text)
+	return texts
 }

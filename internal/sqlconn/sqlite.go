@@ -1,4 +1,4 @@
-package dbseq
+package sqlconn
 
 import (
 	"context"
@@ -32,7 +32,7 @@ var sqlite = dialect{
 		}
 		return sqlitedsn.Absolute(dsn), setup
 	},
-	check:   func(ctx context.Context, c *conn) error { return c.oneFile(ctx, "/proc/self/mountinfo") },
+	check:   func(ctx context.Context, c *Conn) error { return c.oneFile(ctx, "/proc/self/mountinfo") },
 	drivers: map[string]string{"sqlite": "modernc.org/sqlite", "sqlite3": "github.com/mattn/go-sqlite3"},
 	misread: func(dsn string) error {
 		if !sqlitedsn.IsPath(dsn) {
@@ -73,18 +73,18 @@ var sqlite = dialect{
 // would lend the same worker ids and numbers.
 // A file mounted alone into a container also loses its WAL with the container. mounts lists
 // the mount points, as Linux does.
-func (c *conn) oneFile(ctx context.Context, mounts string) error {
-	file, _, err := one(ctx, c, "file", nil, column[sql.NullString])
+func (c *Conn) oneFile(ctx context.Context, mounts string) error {
+	file, _, err := One(ctx, c, nil, "file", nil, Column[sql.NullString])
 	if err != nil {
 		return err
 	}
 	if file.String == "" {
-		if c.pool().Stats().MaxOpenConnections == 1 {
+		if c.Pool().Stats().MaxOpenConnections == 1 {
 			return nil
 		}
-		return advised{errors.New("each connection of the pool may have its own database in memory: put it in a file, or call SetMaxOpenConns(1) on the pool")}
+		return Advise(errors.New("each connection of the pool may have its own database in memory: put it in a file, or call SetMaxOpenConns(1) on the pool"))
 	}
-	mode, _, err := one(ctx, c, "journal", nil, column[string])
+	mode, _, err := One(ctx, c, nil, "journal", nil, Column[string])
 	if err != nil || mode != "wal" {
 		return err
 	}
@@ -97,7 +97,7 @@ func (c *conn) oneFile(ctx context.Context, mounts string) error {
 	if what == "" {
 		return nil
 	}
-	return advised{errors.New("the SQLite file is in WAL mode, where two paths lend the same worker ids, and " + what + ", or use journal_mode(DELETE) everywhere")}
+	return Advise(errors.New("the SQLite file is in WAL mode, where two paths lend the same worker ids, and " + what + ", or use journal_mode(DELETE) everywhere"))
 }
 
 // mounted reports whether a file is one of the mount points. On systems without a list, it
@@ -124,9 +124,9 @@ func (x *examination) sqlite(_ context.Context, has map[string]string) {
 	name := map[string]string{"0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"}[level]
 	late := level == "1" && journal == "wal"
 	broken := level == "0" || journal == "memory" || journal == "off"
-	x.Judge(broken || late && !x.compares(), "durability", "synchronous is "+name+", journal_mode "+journal,
+	x.Judge(broken || late && !x.Compares(), "durability", "synchronous is "+name+", journal_mode "+journal,
 		"a crash of the host loses acknowledged grants or the file, and nothing shows it afterwards: set _pragma=synchronous(2) and _pragma=journal_mode(WAL) in the DSN")
-	if late && x.compares() {
+	if late && x.Compares() {
 		x.Note("durability", "with NORMAL and wal, a power failure can lose the last commits", "set _pragma=synchronous(2) in the DSN if power can fail")
 	}
 }

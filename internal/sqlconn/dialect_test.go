@@ -1,10 +1,18 @@
-package dbseq
+package sqlconn
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+)
+
+// The tables of the packages that use this one.
+var (
+	ofDbseq    = Tables{Files: os.DirFS("../../dbseq"), Names: []string{"slot", "ticket", "meta"}}
+	ofSegments = Tables{Files: os.DirFS("../../numbers/sqlsegments"), Names: []string{"segment"}}
 )
 
 // TestDialects: each dialect has what calls need of it, which they would otherwise notice at
@@ -38,24 +46,25 @@ func TestDialects(t *testing.T) {
 			if !d.file {
 				needed = append(needed, "replicas", "engine", "cipher", "client")
 			}
-			for _, file := range []tables{leaseTables, segmentTables} {
-				for _, name := range file.names {
-					needed = append(needed, "create "+name)
+			for _, tables := range []Tables{ofDbseq, ofSegments} {
+				names := slices.Clone(needed)
+				for _, name := range tables.Names {
+					names = append(names, "create "+name)
 				}
-			}
-			for _, incarnation := range []string{"", "'x'"} {
-				q := map[string]statement{}
-				for name, part := range d.parts() {
-					q[name] = d.statement(part, d.filled("home.pre_", d.clock, incarnation).fill)
-				}
-				for _, name := range needed {
-					require.NotEmpty(t, q[name].text, "no statement is called %s", name)
-				}
-				for name, s := range q {
-					require.NotEmpty(t, s.text, name)
-					require.Equal(t, strings.Count(s.text, "pre_"), strings.Count(s.text, "home.pre_"), "%s would run where a connection was moved to", name)
-					for _, left := range []string{"snowlease_", "{", "--", ";"} {
-						require.NotContains(t, s.text, left, name)
+				for _, incarnation := range []string{"", "'x'"} {
+					q := map[string]statement{}
+					for name, part := range d.parts(tables) {
+						q[name] = d.statement(part, d.filled("home.pre_", d.clock, incarnation).fill)
+					}
+					for _, name := range names {
+						require.NotEmpty(t, q[name].text, "no statement is called %s", name)
+					}
+					for name, s := range q {
+						require.NotEmpty(t, s.text, name)
+						require.Equal(t, strings.Count(s.text, "pre_"), strings.Count(s.text, "home.pre_"), "%s would run where a connection was moved to", name)
+						for _, left := range []string{"snowlease_", "{", "--", ";"} {
+							require.NotContains(t, s.text, left, name)
+						}
 					}
 				}
 			}

@@ -1,4 +1,4 @@
-package dbseq
+package sqlconn
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ const (
 
 // A dialect is what a kind of database has of its own. The statements of sql/lease.sql,
 // operator.sql and segment.sql are the same for all; those of sql/NAME.sql replace or complete
-// them, and schema/NAME.sql and schema/segment_NAME.sql create the tables. To add an engine, see
+// them, and schema/NAME.sql creates the tables of a package. To add an engine, see
 // CONTRIBUTING.md. TestDialects knows which fields each dialect needs; the others may be zero.
 type dialect struct {
 	name Dialect
@@ -36,7 +36,7 @@ type dialect struct {
 	// commits reports whether a connection may be set to commit no statement on its own.
 	commits bool
 	// variant returns the incarnation by the settings of the server, or why it cannot be used.
-	variant func(c *conn, has map[string]string) (incarnation string, err error)
+	variant func(c *Conn, has map[string]string) (incarnation string, err error)
 	// same compares an incarnation on record with the present one.
 	same func(incarnation string) string
 	// numbers selects n from 0 to :pool - 1, or more.
@@ -45,9 +45,7 @@ type dialect struct {
 	write func(text string) string
 	// parameter is the n-th parameter, counted from 1. Without it, each use is a question mark.
 	parameter func(n int, name string) string
-	// gaps reports whether an UPDATE of a missing row locks the gap that it would be in, so that
-	// two transactions that then insert it wait for each other.
-	gaps bool
+	gaps      bool // see Conn.Gaps
 	// returning reports whether the server has RETURNING.
 	returning bool
 
@@ -55,7 +53,7 @@ type dialect struct {
 	// new connection.
 	session func(dsn string, d driver.Driver) (set, setup string)
 	// check refuses a database on which uniqueness would not hold.
-	check func(ctx context.Context, c *conn) error
+	check func(ctx context.Context, c *Conn) error
 
 	// drivers are the packages that register the drivers that Open knows.
 	drivers map[string]string
@@ -103,8 +101,12 @@ type codes struct {
 // dialects are those that New and Open know.
 var dialects = map[Dialect]*dialect{MySQL: &mysql, Postgres: &postgres, SQLite: &sqlite}
 
+// Gaps reports whether an UPDATE of a missing row locks the gap that it would be in, so that two
+// transactions that then insert it wait for each other.
+func (c *Conn) Gaps() bool { return c.dialect.gaps }
+
 // is reports whether err has one of the codes.
-func (c *conn) is(err error, codes []string) bool {
+func (c *Conn) is(err error, codes []string) bool {
 	if err == nil || len(codes) == 0 {
 		return false
 	}

@@ -1,4 +1,4 @@
-package dbseq
+package sqlconn
 
 import (
 	"context"
@@ -138,7 +138,7 @@ func (x *examination) postgres(ctx context.Context, has map[string]string) {
 		x.replication(ctx, "standbys, none of them synchronous", "synchronous_standby_names")
 	case commit == "local":
 		x.loses("synchronous_commit is local, so commits wait for no standby", "synchronous_commit = on")
-	case commit == "remote_write" && !x.compares():
+	case commit == "remote_write" && !x.Compares():
 		x.Note("replication", "synchronous_commit is remote_write", "grants are lost if primary and standby lose power at once: set it to on")
 	default:
 		x.waits(ctx, waits)
@@ -148,9 +148,9 @@ func (x *examination) postgres(ctx context.Context, has map[string]string) {
 // schema notes who else may create tables that this account would take for its own: in the schema
 // of the tables, or in one that comes before it.
 func (x *examination) schema(ctx context.Context) {
-	home := args{"schema": x.schemaName()}
-	others, err := all(ctx, x.conn, "others", home, column[string])
-	before, err2 := all(ctx, x.conn, "schemas", home, column[string])
+	home := Args{"schema": x.schemaName()}
+	others, err := All(ctx, x.Conn, nil, "others", home, Column[string])
+	before, err2 := All(ctx, x.Conn, nil, "schemas", home, Column[string])
 	switch {
 	case err != nil || err2 != nil:
 		x.Unknown("schema", errors.Join(err, err2))

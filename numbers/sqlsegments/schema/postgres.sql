@@ -1,4 +1,4 @@
--- The table of dbseq.Segments on PostgreSQL 10+. dbseq creates it on first use if its
+-- The table of small numbers on PostgreSQL 10+. dbseq creates it on first use if its
 -- account may. Otherwise run this file once, and grant the account SELECT, INSERT and
 -- UPDATE on the table.
 

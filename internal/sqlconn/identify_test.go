@@ -1,4 +1,4 @@
-package dbseq
+package sqlconn
 
 import (
 	"path/filepath"
@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // driver "sqlite"
 
-	"github.com/snowlease/snowlease/dbseq/internal/option"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -15,25 +14,25 @@ import (
 // the start: the process waits.
 func TestConnectionLostWhileTheServerIsIdentified(t *testing.T) {
 	t.Parallel()
-	c, err := Open("sqlite", filepath.Join(t.TempDir(), "app.db"))
+	c, err := Open(ofDbseq, "sqlite", filepath.Join(t.TempDir(), "app.db"))
 	require.NoError(t, err)
-	require.NoError(t, c.server(t.Context(), false))
-	require.True(t, c.compares())
-	_, err = c.identify(t.Context())
+	require.NoError(t, c.Server(t.Context(), false))
+	require.True(t, c.Compares())
+	_, err = c.Identify(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, c.Close())
-	_, err = c.identify(t.Context())
+	_, err = c.Identify(t.Context())
 	require.Error(t, err)
 	require.NotErrorIs(t, err, lease.ErrSetup)
 }
 
 func TestVariantsOfMySQL(t *testing.T) {
 	t.Parallel()
-	c := &conn{set: option.Set{Quarantine: lease.QuarantineOnChange}}
-	never := &conn{set: option.Set{Quarantine: lease.QuarantineNever}}
+	c := &Conn{Set: Options{Quarantine: lease.QuarantineOnChange}}
+	never := &Conn{Set: Options{Quarantine: lease.QuarantineNever}}
 	for _, v := range []struct {
 		has    map[string]string
-		center *conn
+		center *Conn
 		want   string // part of the incarnation or of the error
 	}{
 		{map[string]string{"server_uuid": "u", "binlog_format": "ROW"}, c, incarnationMySQL},

@@ -1,8 +1,9 @@
-package dbseq
+// Package sqlsegments counts small numbers in the SQL database that an application already uses.
+package sqlsegments
 
 import (
 	"context"
-	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"math"
@@ -14,21 +15,22 @@ import (
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/internal/sqlconn"
 )
 
 var (
-	_ numberstore.Store   = (*Segments)(nil)
-	_ numberstore.Creator = (*Segments)(nil)
-	_ numberstore.InTx    = (*Segments)(nil)
-	_ fmt.Stringer        = (*Segments)(nil)
+	_ numberstore.Store   = (*Store)(nil)
+	_ numberstore.Creator = (*Store)(nil)
+	_ numberstore.InTx    = (*Store)(nil)
+	_ fmt.Stringer        = (*Store)(nil)
 )
 
-// Segments reserves numbers in the table snowlease_segment, which has one row per
+// A Store reserves numbers in the table snowlease_segment, which has one row per
 // name. It is a segment.Store. It is safe for concurrent use.
 //
-//	store, err := dbseq.OpenSegments("mysql", dsn)
-//	defer store.Close()
-//	orders, err := segment.Open(ctx, store, segment.Config{Namespace: "shop", Name: "orders", Start: 1000})
+//	center, err := dbseq.Open("mysql", dsn)
+//	defer center.Close()
+//	orders, err := segment.Open(ctx, center.Numbers(), segment.Config{Namespace: "shop", Name: "orders", Start: 1000})
 //
 // A reservation is one UPDATE, committed on its own. So no number is given twice, as
 // long as the database loses no acknowledged write. After restoring a backup, raise
@@ -38,60 +40,42 @@ var (
 // is never.
 //
 // The first use creates the table. If the account may not create tables, an
-// administrator runs the file dbseq/schema/segment_*.sql for the database once. The
+// administrator runs the file of numbers/sqlsegments/schema for the database once. The
 // account needs SELECT, INSERT and UPDATE on the table.
-type Segments struct {
-	*conn
-	shared bool // conn belongs to a Center, which closes it
-	seen   names
+type Store struct {
+	conn *sqlconn.Conn
+	seen names
 }
 
-// OpenSegments returns a store with a pool of its own. It opens no connection; the first
-// reservation does. Arguments and errors are those of Open. WithQuarantine has no effect.
-// The caller closes the store after its last use.
-func OpenSegments(driverName, dsn string, opts ...Option) (*Segments, error) {
-	return segmentsOn(connect(driverName, dsn, opts))
+//go:embed sql/*.sql schema/*.sql
+var files embed.FS
+
+var tables = sqlconn.Tables{
+	Files:   files,
+	Schema:  "numbers/sqlsegments/schema",
+	Names:   []string{"segment"},
+	Rights:  "SELECT, INSERT and UPDATE on the table snowlease_segment",
+	Damaged: "set max_id of its row to the greatest number in use anywhere, or of backdated ids to the maximum; without the row, numbers would start over",
 }
 
-// NewSegments returns a store on a pool that the caller keeps and closes. Arguments and
-// errors are those of New. WithQuarantine has no effect. It needs no Close.
-func NewSegments(pool *sql.DB, dialect Dialect, opts ...Option) (*Segments, error) {
-	return segmentsOn(on(pool, dialect, opts))
-}
-
-func segmentsOn(c *conn, err error) (*Segments, error) {
-	if err != nil {
-		return nil, err
-	}
-	c.main = segmentTables.names[0]
-	return &Segments{conn: c}, nil
-}
-
-// Past returns the segment.Store that counts the backdated ids of package history. It shares the
-// pool of c, at most two connections, with the renewals.
-func (c *Center) Past() numberstore.Store { return &Segments{conn: c.conn, shared: true} }
-
-// Close closes the pool, if the store opened it. The next call opens it again.
-func (s *Segments) Close() error {
-	if s.shared {
-		return nil
-	}
-	err := s.close()
-	s.opened.reopen() // by the next call
-	return err
+// Beside returns a store in the database of a center, and its connection. It is for dbseq: call the
+// method Numbers of a dbseq.Center.
+func Beside(c *sqlconn.Conn) (*Store, *sqlconn.Conn) {
+	own := c.Beside(tables)
+	return &Store{conn: own}, own
 }
 
 // Warnings returns what is dangerous about the connection, for the log at the start: that
 // it shares the application's pool.
-func (s *Segments) Warnings() []string { return s.warnings() }
+func (s *Store) Warnings() []string { return s.conn.Warnings() }
 
 // String returns the name of the database without secrets, such as
-// "mysql 127.0.0.1:3306/app". After NewSegments it is the dialect only.
-func (s *Segments) String() string { return s.name }
+// "mysql 127.0.0.1:3306/app". On a given pool it is the dialect only.
+func (s *Store) String() string { return s.conn.Name }
 
 // Reserve implements segment.Store. It takes one statement once the name exists. Errors:
 // segment.ErrUnknown, segment.ErrEnd, segment.ErrClock, segment.ErrRequest, lease.ErrDamaged.
-func (s *Segments) Reserve(ctx context.Context, r numberstore.Request) (got numberstore.Range, err error) {
+func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (got numberstore.Range, err error) {
 	if err := r.Validate(); err != nil {
 		return numberstore.Range{}, err
 	}
@@ -109,11 +93,11 @@ func (s *Segments) Reserve(ctx context.Context, r numberstore.Request) (got numb
 // answered before, as to Given. A statement that fails, as after a deadlock, may end the
 // transaction, and is not repeated. On MySQL and MariaDB a new name is created on another
 // connection, if the pool has one to give. Package series calls it: use Series.NextTx.
-func (s *Segments) In(tx numberstore.Tx) numberstore.Reader { return inTx{s, tx} }
+func (s *Store) In(tx numberstore.Tx) numberstore.Reader { return inTx{s, tx} }
 
-// inTx is Segments in a transaction.
+// inTx is a Store in a transaction.
 type inTx struct {
-	store *Segments
+	store *Store
 	tx    numberstore.Tx
 }
 
@@ -139,7 +123,7 @@ func (t inTx) usable() error {
 	if fault.Nil(t.tx) {
 		return fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrTransaction, t.tx)
 	}
-	if t.store.home.Load() == nil {
+	if !t.store.conn.Answered() {
 		return fmt.Errorf("%w: the store has not answered yet: ask it outside of a transaction first, as series.Open does", numberstore.ErrTransaction)
 	}
 	return nil
@@ -150,12 +134,12 @@ func (t inTx) usable() error {
 // innodb_snapshot_isolation, MariaDB then refuses to change what others have changed since.
 func (t inTx) add(ctx context.Context, r numberstore.Request) error {
 	s := t.store
-	if !s.dialect.gaps || !r.Create || s.seen.has(r.Name) {
+	if !s.conn.Gaps() || !r.Create || s.seen.has(r.Name) {
 		return nil
 	}
 	// The transaction creates the name if its pool has no other connection to give, or if creating
 	// it waits for a lock of this transaction.
-	if pool := s.pool().Stats(); !s.own && pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
+	if pool := s.conn.Pool().Stats(); !s.conn.Own && pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -194,7 +178,7 @@ func (n *names) add(name string) {
 	n.all[name] = true
 }
 
-// Given is Given of Segments.
+// Given is Given of a Store.
 func (t inTx) Given(ctx context.Context, name string) (int64, error) {
 	if err := numberstore.CheckName(name); err != nil {
 		return 0, fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
@@ -213,20 +197,20 @@ func (t inTx) Given(ctx context.Context, name string) (int64, error) {
 
 // wrap asks nothing on the pool, whose only connection the transaction may have.
 func (t inTx) wrap(ctx context.Context, what, name string, err error) error {
-	if t.store.tableMissing(err) {
-		err = advised{t.store.noTable(segmentTables, "segment")}
+	if t.store.conn.TableMissing(err) {
+		err = sqlconn.Advise(t.store.conn.NoTable("segment"))
 	}
-	return t.store.wrap(ctx, fmt.Sprintf(what, name), segmentTables, err)
+	return t.store.conn.Wrap(ctx, fmt.Sprintf(what, name), err)
 }
 
 // Create creates a name, such as shop/orders with the namespace in front, whose first number is
 // start, at least 1, for administrators. Errors: segment.ErrExists, segment.ErrRequest.
-func (s *Segments) Create(ctx context.Context, name string, start int64) error {
+func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
 		return err
 	}
 	return s.with(ctx, "create %q", name, func(ctx context.Context) error {
-		n, err := s.exec(ctx, "add", args{"name": name, "start": start})
+		n, err := s.conn.Exec(ctx, nil, "add", sqlconn.Args{"name": name, "start": start})
 		if err == nil && n == 0 {
 			if _, _, err = s.given(ctx, nil, name); err == nil {
 				err = fmt.Errorf("%w: %q", numberstore.ErrExists, name)
@@ -238,7 +222,7 @@ func (s *Segments) Create(ctx context.Context, name string, start int64) error {
 
 // Given returns the greatest number that a name has given, or 0. Errors: segment.ErrUnknown,
 // segment.ErrRequest, lease.ErrDamaged.
-func (s *Segments) Given(ctx context.Context, name string) (given int64, err error) {
+func (s *Store) Given(ctx context.Context, name string) (given int64, err error) {
 	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
 		return 0, err
 	}
@@ -256,7 +240,7 @@ func (s *Segments) Given(ctx context.Context, name string) (given int64, err err
 // Names calls each with the names that begin with prefix, sorted, and the greatest number that
 // each has given. It reads 1000 at a time, ends with the first error of each, and creates no
 // table.
-func (s *Segments) Names(ctx context.Context, prefix string, each func(name string, given int64) error) error {
+func (s *Store) Names(ctx context.Context, prefix string, each func(name string, given int64) error) error {
 	from, end := prefix, "{" // no name has a character from { on
 	if prefix != "" {
 		if err := numberstore.CheckName(prefix); err != nil {
@@ -270,10 +254,10 @@ func (s *Segments) Names(ctx context.Context, prefix string, each func(name stri
 		name string
 		id   int64
 	}
-	err := s.server(ctx, false)
+	err := s.conn.Server(ctx, false)
 	for more := err == nil; more; {
 		var rows []row
-		rows, err = all(ctx, s.conn, "names", args{"name": from, "below": end}, func(r *row) []any { return []any{&r.name, &r.id} })
+		rows, err = sqlconn.All(ctx, s.conn, nil, "names", sqlconn.Args{"name": from, "below": end}, func(r *row) []any { return []any{&r.name, &r.id} })
 		for _, r := range rows {
 			if err := each(r.name, r.id); err != nil {
 				return err
@@ -282,36 +266,20 @@ func (s *Segments) Names(ctx context.Context, prefix string, each func(name stri
 		}
 		more = len(rows) == 1000
 	}
-	if err = s.wrap(ctx, "list the names of numbers", segmentTables, err); s.tableMissing(err) {
+	if err = s.conn.Wrap(ctx, "list the names of numbers", err); s.conn.TableMissing(err) {
 		return nil // nothing was ever given
 	}
 	return err
 }
 
-// try runs f on the pool, patiently, or once in a transaction, which a failed statement may end.
-func (s *Segments) try(ctx context.Context, tx runner, f func(on runner) error) error {
-	if tx != nil {
-		return f(tx)
-	}
-	return s.patiently(ctx, func() error { return s.once(ctx, f) })
-}
-
 // given is the greatest number given, and the clock that it was read at.
 type given struct{ now, id int64 }
 
-func (s *Segments) given(ctx context.Context, tx runner, name string) (row given, there bool, err error) {
-	err = s.try(ctx, tx, func(on runner) error {
-		rows, err := query(ctx, on, s.named("given"), args{"name": name}, func(g *given) []any { return []any{&g.now, &g.id} })
-		if there = len(rows) > 0; there {
-			row = rows[0]
-		} else if err == nil { // no row that the clock could be read with
-			var now []int64
-			if now, err = query(ctx, on, s.named("clock"), nil, column[int64]); err == nil {
-				row.now = now[0]
-			}
-		}
-		return err
-	})
+func (s *Store) given(ctx context.Context, tx sqlconn.Runner, name string) (row given, there bool, err error) {
+	row, there, err = sqlconn.One(ctx, s.conn, tx, "given", sqlconn.Args{"name": name}, func(g *given) []any { return []any{&g.now, &g.id} })
+	if err == nil && !there { // no row that the clock could be read with
+		row.now, err = s.conn.Now(ctx, tx)
+	}
 	if err == nil {
 		err = rules.CheckGiven("max_id", row.id)
 	}
@@ -323,24 +291,17 @@ func noName(name string) error {
 }
 
 // reserve reserves in a transaction, or else on the pool.
-func (s *Segments) reserve(ctx context.Context, tx runner, r numberstore.Request, added *bool) (numberstore.Range, error) {
-	a := args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start, "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
+func (s *Store) reserve(ctx context.Context, tx sqlconn.Runner, r numberstore.Request, added *bool) (numberstore.Range, error) {
+	a := sqlconn.Args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start, "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
 	if r.NotAfter > 0 {
 		a["notbefore"], a["notafter"] = r.NotBefore, r.NotAfter
 	}
 	statement := "reserve"
 	if r.Beside != "" {
-		statement, a = "reserve_beside", a.with(args{"beside": r.Beside, "from": r.Given.First, "to": r.Given.Last})
+		statement, a = "reserve_beside", a.With(sqlconn.Args{"beside": r.Beside, "from": r.Given.First, "to": r.Given.Last})
 	}
-	for round := range rounds {
-		var (
-			first int64
-			done  bool
-		)
-		err := s.try(ctx, tx, func(on runner) (err error) {
-			first, done, err = s.changeOn(ctx, on, statement, a)
-			return err
-		})
+	for round := range sqlconn.Rounds {
+		first, done, err := s.conn.Change(ctx, tx, statement, a)
 		if err != nil {
 			return numberstore.Range{}, err
 		}
@@ -376,47 +337,41 @@ func (s *Segments) reserve(ctx context.Context, tx runner, r numberstore.Request
 			}
 		default:
 			*added = true
-			if err := s.try(ctx, tx, func(on runner) error { _, err := s.execOn(ctx, on, "add", a); return err }); err != nil {
+			if _, err := s.conn.Exec(ctx, tx, "add", a); err != nil {
 				return numberstore.Range{}, err
 			}
 		}
 	}
-	return numberstore.Range{}, unsettled()
+	return numberstore.Range{}, sqlconn.Unsettled()
 }
 
 // addCounted creates a name of a family, unless it is there. The row that counts the family is locked
 // first, so one is created after the other.
-func (s *Segments) addCounted(ctx context.Context, r numberstore.Request, a args) error {
-	count := args{"name": "/count." + strings.TrimPrefix(r.Family, "/"), "n": int64(1), "max": int64(math.MaxInt64), "above": int64(0), "start": int64(1), "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
+func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn.Args) error {
+	count := sqlconn.Args{"name": "/count." + strings.TrimPrefix(r.Family, "/"), "n": int64(1), "max": int64(math.MaxInt64), "above": int64(0), "start": int64(1), "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
 	there := errors.New("it is there")
-	err := s.atOnce(ctx, func(tx runner) error {
-		n, done, err := s.changeOn(ctx, tx, "reserve", count)
+	err := s.conn.AtOnce(ctx, func(tx sqlconn.Runner) error {
+		n, done, err := s.conn.Change(ctx, tx, "reserve", count)
+		if err == nil && !done { // the first of the family
+			if _, err = s.conn.Exec(ctx, tx, "add", count); err == nil {
+				n, _, err = s.conn.Change(ctx, tx, "reserve", count)
+			}
+		}
 		if err != nil {
 			return err
 		}
-		if !done { // the first of the family
-			if _, err := s.execOn(ctx, tx, "add", count); err != nil {
-				return err
-			}
-			if n, _, err = s.changeOn(ctx, tx, "reserve", count); err != nil {
-				return err
-			}
-		}
-		added, err := s.execOn(ctx, tx, "add", a)
+		added, err := s.conn.Exec(ctx, tx, "add", a)
 		if err != nil {
 			return err
 		}
 		if added == 0 {
 			return there
 		}
-		all, err := query(ctx, tx, s.named("family"), args{"name": r.Family, "below": below(r.Family)}, column[int64])
-		if err != nil {
-			return err
+		left, _, err := sqlconn.One(ctx, s.conn, tx, "family", sqlconn.Args{"name": r.Family, "below": below(r.Family)}, sqlconn.Column[int64])
+		if err == nil && left != n {
+			err = fmt.Errorf("%w: of %d names %q..., %d are left", numberstore.ErrUnknown, n-1, r.Family, left-1)
 		}
-		if all[0] != n {
-			return fmt.Errorf("%w: of %d names %q..., %d are left", numberstore.ErrUnknown, n-1, r.Family, all[0]-1)
-		}
-		return nil
+		return err
 	})
 	if errors.Is(err, there) {
 		return nil
@@ -432,33 +387,16 @@ func below(prefix string) string {
 
 // with runs f and wraps its error. If the table is missing, with creates it and repeats
 // f.
-func (s *Segments) with(ctx context.Context, what, name string, f func(context.Context) error) error {
+func (s *Store) with(ctx context.Context, what, name string, f func(context.Context) error) error {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	err := s.server(ctx, false)
+	err := s.conn.Server(ctx, false)
 	if err == nil {
-		if err = f(ctx); s.tableMissing(err) {
-			if err = s.together(ctx); err == nil {
-				err = s.create(ctx, segmentTables)
-			}
-			if err == nil {
+		if err = f(ctx); s.conn.TableMissing(err) {
+			if err = s.conn.Create(ctx); err == nil {
 				err = f(ctx)
 			}
 		}
 	}
-	return s.wrap(ctx, fmt.Sprintf(what, name), segmentTables, err)
-}
-
-// together returns an error if the table of a Center is in another schema of the search_path than
-// those of the leases. One that is created beside them would count anew.
-func (s *Segments) together(ctx context.Context) error {
-	if !s.shared {
-		return nil
-	}
-	name := segmentTables.names[0]
-	h, err := s.find(ctx, name)
-	if err == nil && h.there && h.schema != s.schemaName() {
-		err = advised{fmt.Errorf("the table %s is in schema %q, and those of the leases are in %q: move it there", s.set.Prefix+name, h.schema, s.schemaName())}
-	}
-	return err
+	return s.conn.Wrap(ctx, fmt.Sprintf(what, name), err)
 }

@@ -1,4 +1,4 @@
-package dbseq
+package sqlconn
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ var mysql = dialect{
 		// lists, and DEFAULT is the server's.
 		return mysqlDSN(dsn), "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, sql_select_limit = 18446744073709551615"
 	},
-	variant: (*conn).variantOf,
+	variant: (*Conn).variantOf,
 	drivers: map[string]string{"mysql": "github.com/go-sql-driver/mysql"},
 	misread: func(dsn string) error {
 		if allFiles.MatchString(dsn) {
@@ -104,15 +104,15 @@ func hexadecimal() string {
 
 // variantOf returns the incarnation expression for MySQL or MariaDB, by the variables of
 // the server.
-func (c *conn) variantOf(has map[string]string) (string, error) {
+func (c *Conn) variantOf(has map[string]string) (string, error) {
 	switch {
 	case cmp.Or(has["transaction_isolation"], has["tx_isolation"]) == "": // the last one that every server has
-		return "", advised{errors.New("the server does not show all of its settings: use a pool without sql_select_limit in its DSN, and set it for no account")}
-	case has["server_uuid"] != "" && has["binlog_format"] == "STATEMENT" && c.compares():
+		return "", Advise(errors.New("the server does not show all of its settings: use a pool without sql_select_limit in its DSN, and set it for no account"))
+	case has["server_uuid"] != "" && has["binlog_format"] == "STATEMENT" && c.Compares():
 		// A replica that runs the statement again records its own server_uuid, and a
 		// promotion that loses grants would pass unnoticed. MariaDB replicates the
 		// primary's server_id.
-		return "", advised{errors.New("binlog_format is STATEMENT, so a replica would record itself as the lender: set it to ROW or MIXED, or quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write")}
+		return "", Advise(errors.New("binlog_format is STATEMENT, so a replica would record itself as the lender: set it to ROW or MIXED, or quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write"))
 	case has["server_uuid"] != "":
 		return incarnationMySQL, nil
 	}
@@ -148,7 +148,7 @@ func mysqlDSN(dsn string) string {
 }
 
 func (x *examination) mysql(ctx context.Context, has map[string]string) {
-	zone, _, err := one(ctx, x.conn, "timezone", nil, column[string])
+	zone, _, err := One(ctx, x.Conn, nil, "timezone", nil, Column[string])
 	if err != nil {
 		x.Unknown("time zone", err)
 	} else {
@@ -179,7 +179,7 @@ func (x *examination) mysql(ctx context.Context, has map[string]string) {
 	if mode := has["group_replication_single_primary_mode"]; mode != "" {
 		const seen = "the server is a member of a replication group, group_replication_single_primary_mode is "
 		switch {
-		case x.compares():
+		case x.Compares():
 			x.Note("cluster", seen+mode, "use the address of the primary, or of one member at a time: each change of the member starts a quarantine, which never ends if several members answer in turn")
 		case mode == "ON" && has["group_replication_consistency"] == "EVENTUAL":
 			x.Fault("cluster", seen+"ON, group_replication_consistency is EVENTUAL", "after a failover, a primary takes writes before it has all that was acknowledged: set it to BEFORE_ON_PRIMARY_FAILOVER, or set quarantine: on-change")
@@ -196,7 +196,7 @@ func (x *examination) mysql(ctx context.Context, has map[string]string) {
 			}
 		}
 		const seen = "the server is a node of a Galera cluster"
-		if x.compares() {
+		if x.Compares() {
 			x.Note("cluster", seen, "use the address of one node at a time: each change of the node starts a quarantine, which never ends if several nodes answer in turn")
 		} else {
 			x.Fault("cluster", seen, "a Galera cluster can lose writes that it has acknowledged: set quarantine: on-change, and use the address of one node at a time")
@@ -221,7 +221,7 @@ func (x *examination) semiSync(ctx context.Context, has map[string]string) {
 	if has[plugin+alone] == "OFF" {
 		x.replication(ctx, "replicas, "+plugin+alone+" is OFF: without replicas, the server goes on without them", plugin+alone+"=ON")
 	}
-	status, _, err := one(ctx, x.conn, "semisync", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
+	status, _, err := One(ctx, x.Conn, nil, "semisync", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
 	if err == nil && status[1] == "OFF" {
 		x.replication(ctx, "replicas, "+plugin+"_status is OFF: the server does not wait for them", "semi-synchronous replication on them too")
 	}

@@ -1,4 +1,4 @@
--- What PostgreSQL has of its own, in the format of lease.sql.
+-- What PostgreSQL has of its own, in the format of dbseq/sql/lease.sql.
 
 -- name: table
 SELECT COUNT(*) FROM pg_tables WHERE schemaname::text = :schema AND tablename::text = :table;

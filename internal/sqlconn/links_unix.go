@@ -1,6 +1,6 @@
 //go:build unix
 
-package dbseq
+package sqlconn
 
 import (
 	"os"

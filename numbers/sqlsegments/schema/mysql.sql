@@ -1,4 +1,4 @@
--- The table of dbseq.Segments on MySQL 5.7+ and MariaDB 10.2+. dbseq creates it on first
+-- The table of small numbers on MySQL 5.7+ and MariaDB 10.2+. dbseq creates it on first
 -- use if its account may. Otherwise run this file once, and grant the account SELECT,
 -- INSERT and UPDATE on the table.
 

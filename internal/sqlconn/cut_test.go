@@ -1,4 +1,4 @@
-package dbseq
+package sqlconn
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package dbseq
+package sqlconn
 
 import (
 	"os"
@@ -24,7 +24,7 @@ func TestFileIsAMountPoint(t *testing.T) {
 	require.False(t, mounted("/app/shop.db", list+".missing"))
 
 	file := filepath.Join(t.TempDir(), "shop.db")
-	c, err := Open("sqlite", "file:"+file+"?_pragma=journal_mode(WAL)")
+	c, err := Open(ofDbseq, "sqlite", "file:"+file+"?_pragma=journal_mode(WAL)")
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.oneFile(t.Context(), list))

@@ -1,4 +1,4 @@
--- What SQLite has of its own, in the format of lease.sql.
+-- What SQLite has of its own, in the format of dbseq/sql/lease.sql.
 
 -- name: table
 SELECT COUNT(*) FROM main.sqlite_master WHERE type = 'table' AND name = :table;

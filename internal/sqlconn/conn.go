@@ -1,0 +1,284 @@
+// Package sqlconn runs statements on a SQL database for dbseq and numbers/sqlsegments. It has the
+// pool, the dialects, the server's identity, tables and retries. Its errors name dbseq.
+package sqlconn
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// Options configure a Conn.
+type Options struct {
+	Prefix     string // of the tables
+	Quarantine lease.Quarantine
+	Migrate    bool // create missing tables
+	// App is a pool of the application. If it is set, Open takes the dialect in place of a
+	// driver's name, and the driver from App. Open uses App itself if the database is in
+	// memory, or if Share says why it must.
+	App   *sql.DB
+	Share string
+	// Clock and Incarnation replace the SQL expressions of the dialect, in tests. {clock} is that of
+	// the dialect.
+	Clock, Incarnation string
+}
+
+// An Option sets Options.
+type Option func(*Options) error
+
+// A Conn is the connection of a package to the database that has its tables. It is safe for
+// concurrent use.
+type Conn struct {
+	Set     Options
+	Name    string // for logs, without secrets
+	Own     bool   // the pool is the Conn's own
+	tables  Tables
+	dialect *dialect
+	given   *sql.DB // unless Own
+	opened  ownPool
+	warning string
+
+	home       atomic.Pointer[home] // nil until the first call
+	parts      map[string]string    // the statements of the dialect
+	statements atomic.Pointer[statements]
+	known      atomic.Bool // statements fit the server
+}
+
+// A home is the schema that the tables are in, or the database on MySQL and MariaDB.
+type home struct {
+	schema string
+	there  bool // it was found by a table
+}
+
+func newConn(t Tables, opts []Option) (*Conn, error) {
+	c := &Conn{tables: t, Set: Options{Prefix: "snowlease_", Quarantine: lease.QuarantineOnChange, Migrate: true}}
+	var errs []error
+	for _, opt := range opts {
+		if opt != nil {
+			errs = append(errs, opt(&c.Set))
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+// Open returns a Conn with a pool of its own. So no busy pool, plugin, read replica or
+// transaction of the application interferes. It opens no connection.
+func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
+	c, err := newConn(t, opts)
+	if err != nil {
+		return nil, err
+	}
+	if c.Set.App == nil || driverName != string(SQLite) { // whose file would be another one than the application's
+		text = dsn.Trim(text)
+	}
+	if err := dsn.Plain(text); err != nil {
+		return nil, fmt.Errorf("dbseq: the DSN %w", err)
+	}
+	var (
+		d    driver.Driver
+		name = Dialect(driverName)
+	)
+	if app := c.Set.App; app != nil {
+		d = app.Driver()
+	} else if name, d, err = find(driverName, text); err != nil {
+		return nil, err
+	}
+	if err := c.speak(name); err != nil {
+		return nil, err
+	}
+	if c.dialect.misread != nil && (c.Set.App == nil || c.dialect.file) {
+		if err := c.dialect.misread(text); err != nil {
+			return nil, err
+		}
+	}
+	c.Name = c.dialect.nameOf(text)
+	why := c.Set.Share
+	if why == "" && c.dialect.inMemory != nil && c.dialect.inMemory(text) {
+		why = "the database is in memory"
+	}
+	switch {
+	case why != "" && c.Set.App == nil:
+		return nil, fmt.Errorf("dbseq: %s, and the center's own pool would see another one: put it in a file, or give New a pool with SetMaxOpenConns(1)", why)
+	case why != "":
+		c.given = c.Set.App
+		c.warning = "dbseq shares the application's connection pool, because " + why +
+			": renewals wait while all its connections are busy, and ids stop if that takes longer than the TTL: give dbseq.New a separate pool"
+		return c, nil
+	}
+	connector, err := newConnector(d, c.dialect, text)
+	if err != nil {
+		return nil, fmt.Errorf("dbseq: open a connection pool: %w", err)
+	}
+	if err := connector.parse(text); err != nil {
+		return nil, err
+	}
+	c.Own, c.opened.open = true, func() *sql.DB {
+		pool := sql.OpenDB(connector)
+		pool.SetMaxOpenConns(2)
+		pool.SetConnMaxLifetime(10 * time.Minute) // follows a host name that moves to another server
+		if c.dialect.file {
+			pool.SetMaxOpenConns(1)
+		}
+		return pool
+	}
+	return c, nil
+}
+
+// New returns a Conn on a pool of the caller's.
+func New(t Tables, pool *sql.DB, dialect Dialect, opts ...Option) (*Conn, error) {
+	c, err := newConn(t, opts)
+	if err != nil {
+		return nil, err
+	}
+	if pool == nil {
+		return nil, errors.New("dbseq: the pool is nil: give a *sql.DB, or call Open with a DSN")
+	}
+	c.Name, c.given = string(dialect), pool
+	return c, c.speak(dialect)
+}
+
+// Beside returns a Conn of other tables to the same database, with a pool of its own if c has one.
+func (c *Conn) Beside(t Tables) *Conn {
+	b := &Conn{Set: c.Set, Name: c.Name, Own: c.Own, tables: t, given: c.given, warning: c.warning}
+	b.opened.open = c.opened.open
+	if err := b.speak(c.dialect.name); err != nil {
+		panic(err) // c speaks it
+	}
+	return b
+}
+
+// Pool returns the pool, and opens it if it is the Conn's own.
+func (c *Conn) Pool() *sql.DB {
+	if c.given != nil {
+		return c.given
+	}
+	return c.opened.get()
+}
+
+// Close closes the pool if it is the Conn's own. Calls then fail until Reopen.
+func (c *Conn) Close() error {
+	if c.given != nil {
+		return nil
+	}
+	return c.opened.shut()
+}
+
+// Reopen lets the next call open a pool that was closed.
+func (c *Conn) Reopen() {
+	c.opened.mu.Lock()
+	defer c.opened.mu.Unlock()
+	if c.opened.closed {
+		c.opened.db, c.opened.closed = nil, false
+	}
+}
+
+// An ownPool is opened by its first use, so that one that is not used needs no Close, and again for a
+// worker that starts after a Close.
+type ownPool struct {
+	open   func() *sql.DB
+	mu     sync.Mutex
+	db     *sql.DB
+	closed bool
+}
+
+func (p *ownPool) get() *sql.DB {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.db == nil {
+		p.db = p.open()
+	}
+	return p.db
+}
+
+func (p *ownPool) shut() error {
+	db := p.get()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	return db.Close()
+}
+
+// find returns a driver that is registered with database/sql.
+func find(name, text string) (Dialect, driver.Driver, error) {
+	var (
+		all   []string
+		known *dialect
+	)
+	for _, d := range dialects {
+		all = slices.AppendSeq(all, maps.Keys(d.drivers))
+		if _, ok := d.drivers[name]; ok {
+			known = d
+		}
+	}
+	if known == nil {
+		slices.Sort(all)
+		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q; for a driver of another name, call New with its pool and the dialect", name, all)
+	}
+	if !slices.Contains(sql.Drivers(), name) {
+		return "", nil, fmt.Errorf("dbseq: the program has no driver %q: add import _ %q", name, known.drivers[name])
+	}
+	pool, err := sql.Open(name, text)
+	if err != nil {
+		return "", nil, fmt.Errorf("dbseq: %w", dsn.Hide(err, known.nameOf(text), text))
+	}
+	return known.name, pool.Driver(), pool.Close()
+}
+
+// speak prepares the statements of the dialect.
+func (c *Conn) speak(name Dialect) error {
+	if c.dialect = dialects[name]; c.dialect == nil {
+		return fmt.Errorf("dbseq: the dialect %q is not supported: use mysql, postgres or sqlite", name)
+	}
+	c.parts = c.dialect.parts(c.tables)
+	c.use(unknown)
+	return nil
+}
+
+// use fills the statements with the SQL expressions of the server's clock and incarnation.
+func (c *Conn) use(incarnation string) {
+	now := c.dialect.clock
+	if c.Set.Clock != "" {
+		now = strings.ReplaceAll(c.Set.Clock, "{clock}", now)
+	}
+	c.statements.Store(c.dialect.filled(c.qualified(), now, incarnation))
+	c.known.Store(incarnation != unknown)
+}
+
+// qualified returns the prefix of the tables with their schema, as statements have it.
+func (c *Conn) qualified() string {
+	h, q := c.home.Load(), c.dialect.quote
+	if h == nil {
+		return c.Set.Prefix
+	}
+	return q + strings.ReplaceAll(h.schema, q, q+q) + q + "." + c.Set.Prefix
+}
+
+// schemaName returns the schema of the tables.
+func (c *Conn) schemaName() string {
+	if h := c.home.Load(); h != nil {
+		return h.schema
+	}
+	return ""
+}
+
+// Answered reports whether the database has answered, which tells where the tables are.
+func (c *Conn) Answered() bool { return c.home.Load() != nil }
+
+// Warnings returns what is dangerous about the connection: that it shares the application's
+// pool.
+func (c *Conn) Warnings() []string {
+	if c.warning == "" {
+		return nil
+	}
+	return []string{c.warning}
+}

@@ -1,0 +1,102 @@
+package sqlconn
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// Server finds out which kind of server it is, once or again, and loads the statements
+// for it.
+func (c *Conn) Server(ctx context.Context, again bool) error {
+	if c.known.Load() && !again {
+		return nil
+	}
+	if err := c.Settle(ctx); err != nil {
+		return err
+	}
+	incarnation := cmp.Or(c.Set.Incarnation, c.dialect.incarnation)
+	if incarnation == "" {
+		has, err := c.settings(ctx)
+		if err != nil {
+			return err
+		}
+		if incarnation, err = c.dialect.variant(c, has); err != nil {
+			return err
+		}
+	}
+	if c.dialect.check != nil {
+		if err := c.dialect.check(ctx, c); err != nil {
+			return err
+		}
+	}
+	if !c.Compares() {
+		incarnation = ""
+	}
+	c.use(incarnation)
+	return nil
+}
+
+// Settle notes the schema of the tables, which all later statements name. It may not be that of
+// another connection, after USE or SET search_path of the application, or of a later start, if
+// somebody creates a schema that comes first in the search_path.
+func (c *Conn) Settle(ctx context.Context) error {
+	if c.Answered() {
+		return nil
+	}
+	h, err := c.find(ctx)
+	if err == nil {
+		c.home.CompareAndSwap(nil, h)
+	}
+	return err
+}
+
+// find returns the schema of the tables that a connection of the pool leads to.
+func (c *Conn) find(ctx context.Context) (*home, error) {
+	own := int64(0)
+	if c.Own {
+		own = 1
+	}
+	var there int64
+	found, _, err := One(ctx, c, nil, "home", Args{"table": c.Set.Prefix + c.tables.Names[0], "own": own}, func(schema *sql.NullString) []any { return []any{schema, &there} })
+	if err == nil && !found.Valid {
+		err = Advise(errors.New("no database or schema is selected: name the database in the DSN, as in user:password@tcp(host:3306)/name, or a schema that exists in the search_path"))
+	}
+	return &home{found.String, there > 0}, err
+}
+
+// Compares reports whether another incarnation counts as a loss.
+func (c *Conn) Compares() bool { return c.Set.Quarantine != lease.QuarantineNever }
+
+// settings returns the server settings that matter to leases.
+func (c *Conn) settings(ctx context.Context) (map[string]string, error) {
+	found, err := All(ctx, c, nil, "settings", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
+	has := map[string]string{}
+	for _, s := range found {
+		has[s[0]] = s[1]
+	}
+	return has, err
+}
+
+// Identify reads the incarnation in a separate statement, so that the error can say what
+// to do.
+func (c *Conn) Identify(ctx context.Context) (string, error) {
+	if !c.Compares() {
+		return "", nil
+	}
+	id, _, err := One(ctx, c, nil, "incarnation", nil, Column[sql.NullString])
+	switch {
+	case err == nil && id.String != "":
+		return id.String, nil
+	case err == nil:
+		err = errors.New("it is empty")
+	case !c.is(err, c.dialect.unreadable):
+		return "", err // of the connection or a starting server: it may pass
+	}
+	return "", Advise(fmt.Errorf("read which server this is, to notice a failover: %w: let the account run %q, or set quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write",
+		err, c.named("incarnation").text))
+}

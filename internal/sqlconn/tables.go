@@ -1,0 +1,98 @@
+package sqlconn
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+)
+
+// Tables are those of a package, and what it does with them.
+type Tables struct {
+	Files   fs.FS    // its statements in sql/*.sql, and the tables in schema/NAME.sql, for each dialect
+	Schema  string   // the folder of schema in the repository, for people
+	Names   []string // without the prefix; where the first one is, there are the others
+	Rights  string   // that the account needs
+	Damaged string   // what to do about a row that the package cannot have written
+}
+
+func (c *Conn) definition() string { return c.tables.Schema + "/" + string(c.dialect.name) + ".sql" }
+
+func (c *Conn) grants() string {
+	return "grant the account " + strings.ReplaceAll(c.tables.Rights, "snowlease_", c.Set.Prefix)
+}
+
+func (c *Conn) hasTable(ctx context.Context, name string) (bool, error) {
+	n, err := Number(ctx, c, "table", Args{"schema": c.schemaName(), "table": c.Set.Prefix + name})
+	return n > 0, err
+}
+
+// Missing returns the name of the first missing table.
+func (c *Conn) Missing(ctx context.Context) (string, error) {
+	for _, name := range c.tables.Names {
+		if ok, err := c.hasTable(ctx, name); err != nil || !ok {
+			return name, err
+		}
+	}
+	return "", nil
+}
+
+// NoTable returns an error for a table that is missing.
+func (c *Conn) NoTable(name string) error {
+	return fmt.Errorf("there is no table %s: let a process acquire a worker id first, or run %s by hand", c.Set.Prefix+name, c.definition())
+}
+
+// Create creates the missing tables. If those that were found are gone, it creates them where another
+// start looks for them. A connection of a given pool may lead elsewhere by then, which is refused:
+// the tables there would be those of another namespace.
+func (c *Conn) Create(ctx context.Context) error {
+	if h := c.home.Load(); h.there {
+		if ok, err := c.hasTable(ctx, c.tables.Names[0]); err != nil {
+			return err
+		} else if !ok {
+			now, err := c.find(ctx)
+			if err != nil {
+				return err
+			}
+			if !c.Own && now.schema != h.schema {
+				return Advise(fmt.Errorf("the tables in schema %q are gone, and the search_path leads to %q now: restart the process", h.schema, now.schema))
+			}
+			c.home.Store(now)
+			c.use(c.statements.Load().incarnation)
+		}
+	}
+	for _, name := range c.tables.Names {
+		if err := c.createTable(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// createTable creates a table unless it exists.
+func (c *Conn) createTable(ctx context.Context, name string) error {
+	for i := 1; ; i++ {
+		if ok, err := c.hasTable(ctx, name); err != nil || ok {
+			return err
+		}
+		if !c.Set.Migrate {
+			return Advise(c.NoTable(name))
+		}
+		_, failure := c.Pool().ExecContext(ctx, c.named("create "+name).text)
+		if failure == nil {
+			return nil
+		}
+		// Another process may have been first. Each engine reports that differently, so
+		// look for the table.
+		if ok, err := c.hasTable(ctx, name); err == nil && ok {
+			return nil
+		}
+		if i == patience || !c.Transient(failure) {
+			return fmt.Errorf("create table %s: %w", c.Set.Prefix+name, c.checked(failure))
+		}
+		if err := pause(ctx, time.Duration(i)*10*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
