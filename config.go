@@ -125,11 +125,10 @@ func (c Config) plan(f *fault.List, name func(field string) string, leased bool)
 	}
 	pool := check.Reserved(c.Reserved, c.Layout)
 	count := cmp.Or(c.Workers.Count, pool-c.Workers.First)
-	if first := c.Workers.First; first < 0 || first >= pool || count < 1 || count > pool-first {
-		f.Add(name("Workers"), c.Workers, "is not a range of worker ids").Do("choose from 0 to %d", pool-1)
-	}
+	first := c.Workers.First
+	f.Check(name("Workers"), c.Workers, first < 0 || first >= pool || count < 1 || count > pool-first, "is not a range of worker ids: choose from 0 to %d", pool-1)
 	return c, lease.Request{
 		Namespace: c.Namespace, Layout: c.Layout.String(), Holder: c.Holder, Owner: lease.NewOwner(),
-		Pool: pool, First: c.Workers.First, Last: c.Workers.First + count - 1, TTL: c.TTL, MaxTTL: c.MaxTTL, Skew: c.Skew,
+		Pool: pool, First: first, Last: first + count - 1, TTL: c.TTL, MaxTTL: c.MaxTTL, Skew: c.Skew,
 	}
 }

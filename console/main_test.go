@@ -13,7 +13,6 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // request returns a request for a worker id of namespace orders.
 func request(holder string) lease.Request {
-	req := keeper.NewRequest("orders", snowflake.Layout{})
+	req := memcenter.NewRequest("orders", snowflake.Layout{})
 	req.Owner, req.Holder = lease.NewOwner(), holder
 	return req
 }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
@@ -36,13 +37,8 @@ type Config struct {
 
 // Validate returns one error with every fault of c, or nil.
 func (c Config) Validate() error {
-	var errs []error
-	fault := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("etcdseq: config."+format, args...))
-	}
-	if len(c.Endpoints) == 0 {
-		fault("endpoints is empty: set the host:port of each member")
-	}
+	f := fault.Texts{In: "etcdseq: config."}
+	f.Check(len(c.Endpoints) == 0, "endpoints is empty: set the host:port of each member")
 	secure := 0
 	for i, endpoint := range c.Endpoints {
 		scheme, addr, ok := strings.Cut(endpoint, "://")
@@ -54,26 +50,17 @@ func (c Config) Validate() error {
 		}
 		// Do not show an invalid endpoint: it may include a password.
 		host, port, err := net.SplitHostPort(addr)
-		if u, invalid := url.Parse("//" + addr); invalid != nil || err != nil || host == "" || port == "" || u.Host != addr || scheme != "http" && scheme != "https" {
-			fault("endpoints[%d] is not host:port or https://host:port: set one such as etcd-0:2379, and the login in username and password", i)
-		}
+		u, invalid := url.Parse("//" + addr)
+		f.Check(invalid != nil || err != nil || host == "" || port == "" || u.Host != addr || scheme != "http" && scheme != "https",
+			"endpoints[%d] is not host:port or https://host:port: set one such as etcd-0:2379, and the login in username and password", i)
 	}
-	if secure != 0 && secure != len(c.Endpoints) {
-		fault("endpoints has %d with https:// and %d without: set all alike", secure, len(c.Endpoints)-secure)
-	}
-	if secure == 0 && c.CAFile+c.CertFile+c.KeyFile != "" {
-		fault("ca_file, cert_file and key_file need endpoints with https://")
-	}
-	if (c.CertFile == "") != (c.KeyFile == "") {
-		fault("cert_file and key_file belong together: set both or none")
-	}
-	if (c.Username == "") != (c.Password == "") {
-		fault("username and password belong together: set both or none")
-	}
-	if err := cmp.Or(dsn.Plain(c.Username), dsn.Plain(dsn.Trim(string(c.Password)))); err != nil {
-		fault("username or password %v", err)
-	}
-	return errors.Join(errs...)
+	f.Check(secure != 0 && secure != len(c.Endpoints), "endpoints has %d with https:// and %d without: set all alike", secure, len(c.Endpoints)-secure)
+	f.Check(secure == 0 && c.CAFile+c.CertFile+c.KeyFile != "", "ca_file, cert_file and key_file need endpoints with https://")
+	f.Check((c.CertFile == "") != (c.KeyFile == ""), "cert_file and key_file belong together: set both or none")
+	f.Check((c.Username == "") != (c.Password == ""), "username and password belong together: set both or none")
+	control := cmp.Or(dsn.Plain(c.Username), dsn.Plain(dsn.Trim(string(c.Password))))
+	f.Check(control != nil, "username or password %v", control)
+	return f.Err()
 }
 
 // Open returns a client for c, which the caller must close. With a Username it logs in, within

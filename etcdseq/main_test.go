@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -22,7 +22,7 @@ const (
 var layout = snowflake.Layout{}.WithDefaults()
 
 func request() lease.Request {
-	r := keeper.NewRequest("crew", layout)
+	r := memcenter.NewRequest("crew", layout)
 	r.Owner, r.TTL, r.MaxTTL, r.Skew = lease.NewOwner(), ttl, ttl, skew
 	return r
 }

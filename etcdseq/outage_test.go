@@ -19,7 +19,7 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/etcdseq"
-	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -101,7 +101,7 @@ func TestOutage(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				var wait sync.WaitGroup
 				defer func() { cancel(); wait.Wait() }()
-				req := keeper.NewRequest(name, layout)
+				req := memcenter.NewRequest(name, layout)
 				req.Owner = lease.NewOwner()
 				for i := range 40 {
 					client, err := clientv3.New(clientv3.Config{Endpoints: urls, Logger: zap.NewNop(), DialOptions: []grpc.DialOption{grpc.WithContextDialer(o.dial)}})

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/generator"
-	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -53,7 +53,7 @@ func byHand(n int64) func(*Config) { return func(c *Config) { c.Worker = &n } }
 func stateless(c *Config) { c.Stateless, c.Dir = true, "" }
 
 func (s *site) request() lease.Request {
-	req := keeper.NewRequest("orders", s.layout)
+	req := memcenter.NewRequest("orders", s.layout)
 	req.Owner, req.Holder = lease.NewOwner(), "shop"
 	return req
 }

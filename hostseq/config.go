@@ -78,33 +78,17 @@ func (c Config) Validate(l snowflake.Layout) error {
 	}
 	l = l.WithDefaults()
 	fault.OneOf(&f, "source", c.Source, Explicit, Lock, Hash)
-	if c.Source == Explicit && c.Worker == nil {
-		f.Add("source", c.Source, "needs a worker").Do("set it, or choose another source")
+	f.Check("source", c.Source, c.Source == Explicit && c.Worker == nil, "needs a worker: set it, or choose another source")
+	if w := c.Worker; w != nil {
+		f.Check("worker", *w, *w < 0 || *w >= l.Workers(), "is not 0 to %d, which the layout's %d worker bits hold", l.Workers()-1, l.WorkerBits)
+		f.Check("worker", *w, c.Source != Explicit, "is set, but source %s takes none: leave one of them out", c.Source)
 	}
-	if c.Worker != nil {
-		if *c.Worker < 0 || *c.Worker >= l.Workers() {
-			f.Add("worker", *c.Worker, "is not 0 to %d, which the layout's %d worker bits hold", l.Workers()-1, l.WorkerBits)
-		}
-		if c.Source != Explicit {
-			f.Add("worker", *c.Worker, "is set, but source %s takes none", c.Source).Do("leave one of them out")
-		}
-	}
-	if c.Dir != "" && !filepath.IsAbs(c.Dir) {
-		f.Add("dir", c.Dir, "is not an absolute path").Do("give one: processes started elsewhere would not share it")
-	}
-	if err := dsn.Plain(c.Dir); err != nil {
-		f.Add("dir", c.Dir, "%v", err)
-	}
-	if c.MaxBehind < 0 || c.MaxBehind > 24*time.Hour {
-		f.Add("max_behind", c.MaxBehind, "is not 0 to 24h")
-	} else if c.MaxBehind%time.Millisecond != 0 {
-		f.Add("max_behind", c.MaxBehind, "is finer than a millisecond").Do("give whole milliseconds; a number without a unit is nanoseconds")
-	}
-	if c.Stateless && c.Source == Lock {
-		f.Add("stateless", nil, "leaves source %s without its locks", Lock).Do("choose another source, or leave stateless out")
-	}
-	if c.Stateless && c.Dir != "" {
-		f.Add("stateless", nil, "keeps nothing in dir %q", c.Dir).Do("set one of them")
-	}
+	f.Check("dir", c.Dir, c.Dir != "" && !filepath.IsAbs(c.Dir), "is not an absolute path: give one: processes started elsewhere would not share it")
+	control := dsn.Plain(c.Dir)
+	f.Check("dir", c.Dir, control != nil, "%v", control)
+	f.Check("max_behind", c.MaxBehind, c.MaxBehind < 0 || c.MaxBehind > 24*time.Hour, "is not 0 to 24h")
+	f.Millis("max_behind", c.MaxBehind)
+	f.Check("stateless", nil, c.Stateless && c.Source == Lock, "leaves source %s without its locks: choose another source, or leave stateless out", Lock)
+	f.Check("stateless", nil, c.Stateless && c.Dir != "", "keeps nothing in dir %q: set one of them", c.Dir)
 	return f.Err()
 }

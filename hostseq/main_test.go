@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -66,7 +66,7 @@ func play(text string) error {
 	if err != nil {
 		return err
 	}
-	p := player{Center: center, gen: gen, req: keeper.NewRequest("orders", r.Layout)}
+	p := player{Center: center, gen: gen, req: memcenter.NewRequest("orders", r.Layout)}
 	p.req.Holder = fmt.Sprint("pid ", os.Getpid())
 	for out := json.NewEncoder(os.Stdout); ; {
 		var verb string

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -78,7 +78,7 @@ func TestChoice(t *testing.T) {
 
 // in returns a request for worker ids of a range.
 func in(first, last int64) lease.Request {
-	req := keeper.NewRequest("orders", snowflake.Layout{})
+	req := memcenter.NewRequest("orders", snowflake.Layout{})
 	req.First, req.Last, req.Owner, req.Holder = first, last, lease.NewOwner(), "shop"
 	return req
 }

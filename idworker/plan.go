@@ -77,9 +77,7 @@ func (c Config) plan() (plan, error) {
 // unused adds a fault for a block that is set although the mode does not use it. Default values
 // are allowed: a file may name every key.
 func unused[T comparable](p *plan, f *fault.List, block string, values, defaults T, why, modes string) {
-	if values != defaults {
-		f.Add(block, nil, "is set, but mode %s %s", p.Mode, why).Do("leave it out, or set mode %s", modes)
-	}
+	f.Check(block, nil, values != defaults, "is set, but mode %s %s: leave it out, or set mode %s", p.Mode, why, modes)
 }
 
 // planLayout chooses the layout and checks business and max_ahead, whose ranges depend on it.
@@ -87,7 +85,7 @@ func (p *plan) planLayout(check settings.Check) {
 	named, layout := check, p.Layout
 	if p.Preset != "" {
 		if layout != (snowflake.Layout{}) {
-			check.Add("layout", nil, "and preset %q are both set", p.Preset).Do("give one of them")
+			check.Check("layout", nil, true, "and preset %q are both set: give one of them", p.Preset)
 		} else {
 			var err error
 			named.Name = func(string) string { return "preset" }
@@ -107,7 +105,7 @@ func (p *plan) planWorkers(check settings.Check) (pool, first, last int64) {
 	pool = check.Reserved(p.Reserved, p.layout)
 	first, last, err := workers(p.Workers, pool, p.layout.Workers())
 	if p.Mode == ModeRedisSequence && p.Workers != "" {
-		check.Add("workers", p.Workers, "is set, but in mode %s all ids carry one worker id", p.Mode).Do("leave it out, or set sequence.worker")
+		check.Check("workers", p.Workers, true, "is set, but in mode %s all ids carry one worker id: leave it out, or set sequence.worker", p.Mode)
 	} else if err != nil {
 		check.Take(err, func(key string) string { return key })
 	}
@@ -124,9 +122,8 @@ func (p *plan) planLease(check settings.Check) {
 	p.Lease.TTL = check.TTL(l.TTL, l.MaxTTL, p.layout)
 	fault.OneOf(check.List, "lease.on_lost", l.OnLost, OnLostContinue, OnLostShutdown)
 	var err error
-	if p.schedule, err = parseSchedule(l.Renew); err != nil {
-		check.Add("lease.renew", l.Renew, "is not a cron schedule").By(err).Do(`give "@every 10s", or fields such as "*/10 * * * * *" (the seconds are optional)`)
-	}
+	p.schedule, err = parseSchedule(l.Renew)
+	check.Check("lease.renew", l.Renew, err != nil, `is not a cron schedule (%v): give "@every 10s", or fields such as "*/10 * * * * *" (the seconds are optional)`, err)
 }
 
 var tablePrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
@@ -134,15 +131,9 @@ var tablePrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 func (p *plan) planStore(check settings.Check) {
 	f, s := check.List, p.Store
 	fault.OneOf(f, "store.quarantine", s.Quarantine, lease.QuarantineOnChange, lease.QuarantineNever)
-	if !tablePrefix.MatchString(s.TablePrefix) {
-		f.Add("store.table_prefix", s.TablePrefix, "is not 1 to 40 characters of a-z 0-9 _ that start with no digit").Do("give one such as orders_")
-	}
-	switch {
-	case s.WaitReplicas < 0:
-		f.Add("store.wait_replicas", s.WaitReplicas, "is negative").Do("give the number of replicas that the Redis has, or 0 to wait for none")
-	case s.WaitReplicas > 0 && (p.Mode == ModeDB || p.Mode == ModeLocal):
-		f.Add("store.wait_replicas", s.WaitReplicas, "is set, but mode %s waits for no replicas", p.Mode).Do("%s", waitReplicasElsewhere)
-	}
+	f.Check("store.table_prefix", s.TablePrefix, !tablePrefix.MatchString(s.TablePrefix), "is not 1 to 40 characters of a-z 0-9 _ that start with no digit: give one such as orders_")
+	f.Check("store.wait_replicas", s.WaitReplicas, s.WaitReplicas < 0, "is negative: give the number of replicas that the Redis has, or 0 to wait for none")
+	f.Check("store.wait_replicas", s.WaitReplicas, s.WaitReplicas > 0 && (p.Mode == ModeDB || p.Mode == ModeLocal), "is set, but mode %s waits for no replicas: %s", p.Mode, waitReplicasElsewhere)
 	switch p.Mode {
 	case ModeLocal:
 		defaults := StoreConfig{WaitReplicas: s.WaitReplicas}.withDefaults() // reported above
@@ -154,7 +145,7 @@ func (p *plan) planStore(check settings.Check) {
 		}
 		unused(p, f, "store", s, defaults, "has no store", "auto, db, redis or redis-sequence")
 	case ModeRedisSequence:
-		check.Millis("Skew", s.Skew) // planSequence checks its range
+		check.Millis("store.skew", s.Skew) // planSequence checks its range
 	default:
 		check.Skew(s.Skew, p.Lease.TTL)
 	}
@@ -195,9 +186,8 @@ func (p *plan) planSequence(f *fault.List, pool int64) {
 			return "sequence." + key
 		})
 	}
-	if w := p.Sequence.Worker; p.Reserved > 0 && w >= pool && w < p.layout.Workers() {
-		f.Add("sequence.worker", w, "is one of the %d reserved", p.Reserved).Do("give 0 to %d", pool-1)
-	}
+	w := p.Sequence.Worker
+	f.Check("sequence.worker", w, p.Reserved > 0 && w >= pool && w < p.layout.Workers(), "is one of the %d reserved: give 0 to %d", p.Reserved, pool-1)
 }
 
 // planSegments checks all that newSegments uses: Namespace, which it fills in, Segments, Series,
@@ -211,9 +201,7 @@ func (c *Config) planSegments(f *fault.List) {
 	add := func(list string, i int, name string, err error) {
 		at := fmt.Sprintf("%s[%d]", list, i)
 		f.Take(err, func(key string) string { return strings.TrimSuffix(at+"."+key, ".") })
-		if name != "" && names[name] {
-			f.Add(at+".name", name, "is used twice").Do("give each of segments and series a name of its own")
-		}
+		f.Check(at+".name", name, name != "" && names[name], "is used twice: give each of segments and series a name of its own")
 		names[name] = true
 	}
 	inherited := c.Namespace
@@ -234,9 +222,8 @@ func (c *Config) planSegments(f *fault.List) {
 		scopes[[2]string{s.Namespace, s.Name}] = true
 	}
 	for i, s := range c.Segments {
-		if of, _, dot := strings.Cut(s.Name, "."); dot && scopes[[2]string{s.Namespace, of}] {
-			f.Add(fmt.Sprintf("segments[%d].name", i), s.Name, "is that of a scope of the series %s", of).Do("choose another")
-		}
+		of, _, dot := strings.Cut(s.Name, ".")
+		f.Check(fmt.Sprintf("segments[%d].name", i), s.Name, dot && scopes[[2]string{s.Namespace, of}], "is that of a scope of the series %s: choose another", of)
 	}
 }
 
@@ -263,19 +250,16 @@ func workers(s string, pool, all int64) (first, last int64, err error) {
 			last, err = strconv.ParseInt(strings.TrimSpace(b), 10, 64)
 		}
 	}
+	problem := ""
 	switch {
 	case !ok || err != nil || first < 0 || last < first || first >= pool || last >= all:
-		return 0, 0, &fault.Fault{
-			Key: "workers", Value: s, Problem: "is not a range of worker ids",
-			Fix: fmt.Sprintf("give the first and the last, both from 0 to %d, such as \"0-%d\"", pool-1, (pool-1)/2),
-		}
+		problem = fmt.Sprintf(`is not a range of worker ids: give the first and the last, both from 0 to %d, such as "0-%d"`, pool-1, (pool-1)/2)
 	case last >= pool && last < all-1:
-		return 0, 0, &fault.Fault{
-			Key: "workers", Value: s, Problem: fmt.Sprintf("ends among the reserved worker ids, %d to %d", pool, all-1),
-			Fix: fmt.Sprintf("let it end at %d to leave them out, or at %d to make backdated ids here", pool-1, all-1),
-		}
+		problem = fmt.Sprintf("ends among the reserved worker ids, %d to %d: let it end at %d to leave them out, or at %d to make backdated ids here", pool, all-1, pool-1, all-1)
+	default:
+		return first, last, nil
 	}
-	return first, last, nil
+	return 0, 0, &fault.Fault{Key: "workers", Value: s, Problem: problem}
 }
 
 func parseSchedule(spec string) (cron.Schedule, error) {

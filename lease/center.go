@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
@@ -149,58 +151,27 @@ const (
 
 // Validate returns all faults of r joined in one error. Centers call it first.
 func (r Request) Validate() error {
-	var errs []error
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf("lease: request: "+format, args...)) }
-	if err := CheckNamespace(r.Namespace); err != nil {
-		errs = append(errs, err)
-	}
-	if r.Layout == "" || len(r.Layout) > 128 {
-		fault("layout %q is not 1 to 128 bytes long: give the layout's fingerprint", r.Layout)
-	}
-	if len(r.Holder) > MaxHolder {
-		fault("holder has %d bytes, more than %d", len(r.Holder), MaxHolder)
-	}
-	if r.Owner == [16]byte{} {
-		fault("owner is zero: give a random nonce for each borrow (NewOwner)")
-	}
-	if r.Pool < 1 || r.Pool > MaxPool {
-		fault("pool %d is not 1 to %d", r.Pool, MaxPool)
-	}
-	if r.First < 0 || r.Last < r.First || r.Last >= r.Pool {
-		fault("workers %d to %d do not lie within the pool's 0 to %d", r.First, r.Last, r.Pool-1)
-	}
-	if r.TTL < MinTTL {
-		fault("TTL %v is below %v", r.TTL, MinTTL)
-	}
-	if r.TTL > r.MaxTTL {
-		fault("TTL %v is above MaxTTL %v", r.TTL, r.MaxTTL)
-	}
-	if r.MaxTTL > 24*time.Hour {
-		fault("MaxTTL %v is above 24h", r.MaxTTL)
-	}
-	if r.Skew < 0 || r.Skew*2 > r.TTL {
-		fault("skew %v is not 0 to half of the TTL %v", r.Skew, r.TTL)
-	}
-	if r.Ahead < 0 || r.Ahead > r.MaxTTL {
-		fault("ahead %v is not 0 to MaxTTL %v", r.Ahead, r.MaxTTL)
-	}
+	f := fault.Texts{In: "lease: request: "}
+	f.Check(r.Layout == "" || len(r.Layout) > 128, "layout %q is not 1 to 128 bytes long: give the layout's fingerprint", r.Layout)
+	f.Check(len(r.Holder) > MaxHolder, "holder has %d bytes, more than %d", len(r.Holder), MaxHolder)
+	f.Check(r.Owner == [16]byte{}, "owner is zero: give a random nonce for each borrow (NewOwner)")
+	f.Check(r.Pool < 1 || r.Pool > MaxPool, "pool %d is not 1 to %d", r.Pool, MaxPool)
+	f.Check(r.First < 0 || r.Last < r.First || r.Last >= r.Pool, "workers %d to %d do not lie within the pool's 0 to %d", r.First, r.Last, r.Pool-1)
+	f.Check(r.TTL < MinTTL, "TTL %v is below %v", r.TTL, MinTTL)
+	f.Check(r.TTL > r.MaxTTL, "TTL %v is above MaxTTL %v", r.TTL, r.MaxTTL)
+	f.Check(r.MaxTTL > 24*time.Hour, "MaxTTL %v is above 24h", r.MaxTTL)
+	f.Check(r.Skew < 0 || r.Skew*2 > r.TTL, "skew %v is not 0 to half of the TTL %v", r.Skew, r.TTL)
+	f.Check(r.Ahead < 0 || r.Ahead > r.MaxTTL, "ahead %v is not 0 to MaxTTL %v", r.Ahead, r.MaxTTL)
 	for _, d := range []time.Duration{r.TTL, r.MaxTTL, r.Skew, r.Ahead} {
-		if d%time.Millisecond != 0 {
-			fault("duration %v is not a whole number of milliseconds", d)
-		}
+		f.Check(d%time.Millisecond != 0, "duration %v is not a whole number of milliseconds", d)
 	}
-	return errors.Join(errs...)
+	return errors.Join(CheckNamespace(r.Namespace), f.Err())
 }
 
 // CheckNamespace returns an error unless ns is 1 to 64 characters of
 // A-Z a-z 0-9 . _ -
 func CheckNamespace(ns string) error {
-	ok := ns != "" && len(ns) <= MaxNamespace
-	for i := 0; i < len(ns) && ok; i++ {
-		c := ns[i]
-		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-'
-	}
-	if !ok {
+	if ns == "" || len(ns) > MaxNamespace || strings.Trim(ns, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != "" {
 		return fmt.Errorf("lease: namespace %s is not 1 to %d characters of A-Z a-z 0-9 . _ -", printable.Quote(ns), MaxNamespace)
 	}
 	return nil

@@ -15,7 +15,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -58,7 +57,7 @@ func center(t *testing.T, skew time.Duration, namespaces ...string) *memcenter.C
 	t.Helper()
 	c := memcenter.New()
 	for _, ns := range namespaces {
-		req := keeper.NewRequest(ns, snowflake.Layout{})
+		req := memcenter.NewRequest(ns, snowflake.Layout{})
 		req.Owner, req.Skew = lease.NewOwner(), skew
 		require.NoError(t, c.Init(t.Context(), req))
 	}

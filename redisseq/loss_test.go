@@ -20,6 +20,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -90,7 +91,7 @@ func (f *fleet) process(refused chan *lease.QuarantineError) (*keeper.Keeper, fu
 	require.NoError(f.t, err)
 	gen, err := generator.New(snowflake.Layout{})
 	require.NoError(f.t, err)
-	cfg := keeper.Config{Center: watched{c, f, refused}, Generator: gen, Request: keeper.NewRequest("orders", gen.Layout())}
+	cfg := keeper.Config{Center: watched{c, f, refused}, Generator: gen, Request: memcenter.NewRequest("orders", gen.Layout())}
 	if refused == nil {
 		cfg.Jitter = func(_, most time.Duration) time.Duration { return min(most, 200*time.Millisecond) } // so that it notices the loss soon
 	}
@@ -259,7 +260,7 @@ func TestLossToGrant(t *testing.T) {
 				if c.holders > 0 {
 					gen, err := generator.New(snowflake.Layout{})
 					require.NoError(t, err)
-					req := keeper.NewRequest("orders", gen.Layout())
+					req := memcenter.NewRequest("orders", gen.Layout())
 					req.Owner = lease.NewOwner()
 					require.NoError(t, f.s.center(t).Extras().Init(t.Context(), req))
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -79,7 +80,7 @@ func TestPasswordWrongForAWhile(t *testing.T) {
 	require.NoError(t, err)
 	g, err := generator.New(snowflake.Layout{})
 	require.NoError(t, err)
-	req := keeper.NewRequest("orders", g.Layout())
+	req := memcenter.NewRequest("orders", g.Layout())
 	req.TTL, req.Skew, req.Owner = 3*time.Second, time.Second, lease.NewOwner()
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	k, err := keeper.New(keeper.Config{Center: c, Generator: g, Request: req})

@@ -13,7 +13,6 @@ import (
 	"github.com/yitter/idgenerator-go/idgen"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/migrate"
@@ -102,7 +101,7 @@ func newSonyflake(t *testing.T, worker int64) *sonyflake.Sonyflake {
 // open starts a process of ours as the plan says.
 func open(t *testing.T, p migrate.Plan) *idworker.IdWorker {
 	center := memcenter.New()
-	req := keeper.NewRequest("orders", p.Layout)
+	req := memcenter.NewRequest("orders", p.Layout)
 	req.Owner = lease.NewOwner()
 	require.NoError(t, center.Init(t.Context(), req))
 	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Layout: p.Layout, Workers: p.Workers}, idworker.WithCenter(center))

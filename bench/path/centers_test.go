@@ -12,7 +12,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
@@ -56,7 +56,7 @@ type borrower struct {
 
 func newBorrower(b *testing.B, c lease.Center) *borrower {
 	b.Helper()
-	req := keeper.NewRequest("bench", snowflake.Layout{})
+	req := memcenter.NewRequest("bench", snowflake.Layout{})
 	req.Owner, req.Holder = lease.NewOwner(), "bench"
 	_ = c.Extras().Init(b.Context(), req) // or it is there
 	return &borrower{center: c, req: req}

@@ -11,7 +11,6 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/generator"
-	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -21,7 +20,7 @@ import (
 func BenchmarkMemory(b *testing.B) {
 	layout := snowflake.Wide()
 	center := memcenter.New()
-	req := keeper.NewRequest("bench", layout)
+	req := memcenter.NewRequest("bench", layout)
 	req.Owner = lease.NewOwner()
 	if err := center.Init(b.Context(), req); err != nil {
 		b.Fatal(err)

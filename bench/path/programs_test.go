@@ -12,7 +12,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
@@ -83,7 +83,7 @@ func openedRedis(t testing.TB) string {
 	addr := testserver.Redis(t)
 	client := goredis.NewClient(&goredis.Options{Addr: addr})
 	defer client.Close()
-	req := keeper.NewRequest("bench", snowflake.Layout{})
+	req := memcenter.NewRequest("bench", snowflake.Layout{})
 	req.Owner = lease.NewOwner()
 	if err := must(redisseq.New(client)).Extras().Init(t.Context(), req); err != nil && !errors.Is(err, lease.ErrExists) {
 		t.Fatal(err)

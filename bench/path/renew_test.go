@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -54,7 +54,7 @@ func BenchmarkRenewPool(b *testing.B) {
 func fill(b *testing.B, c lease.Center, workerBits uint8) (all []*borrower) {
 	b.Helper()
 	layout := snowflake.Layout{WorkerBits: workerBits}
-	req := keeper.NewRequest(fmt.Sprint("renew", workerBits), layout)
+	req := memcenter.NewRequest(fmt.Sprint("renew", workerBits), layout)
 	req.Owner, req.Holder = lease.NewOwner(), "bench"
 	_ = c.Extras().Init(b.Context(), req) // or it is there
 	for range layout.Workers() {

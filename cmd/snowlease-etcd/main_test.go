@@ -11,7 +11,7 @@ import (
 
 	"github.com/snowlease/snowlease/cmd/internal/cli"
 	"github.com/snowlease/snowlease/etcdseq"
-	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -52,7 +52,7 @@ func dial(t *testing.T, urls ...string) *clientv3.Client {
 }
 
 func request() lease.Request {
-	req := keeper.NewRequest("orders", snowflake.Layout{}.WithDefaults())
+	req := memcenter.NewRequest("orders", snowflake.Layout{}.WithDefaults())
 	req.Owner, req.Holder = lease.NewOwner(), "app@host:1"
 	return req
 }

@@ -78,22 +78,13 @@ func (c Config) Validate() error {
 		return f.Err()
 	}
 	f.Take(c.Layout.CheckTime(time.Now()), func(string) string { return "layout" })
-	if c.Worker < 0 || c.Worker >= c.Layout.Workers() {
-		f.Add("worker", c.Worker, "is not 0 to %d, which the layout's %d worker bits hold", c.Layout.Workers()-1, c.Layout.WorkerBits)
-	}
 	least := 2 * c.Layout.TimeUnit
-	if most := max(time.Hour, least); c.MaxAhead < least || c.MaxAhead > most {
-		f.Add("max_ahead", c.MaxAhead, "is not 2 time units (%v) to %v", least, most)
-	}
-	if c.Skew < time.Millisecond || c.Skew > time.Hour {
-		f.Add("skew", c.Skew, "is not 1ms to 1h")
-	}
-	if c.Prefetch < 1 || c.Prefetch > maxCall {
-		f.Add("prefetch", c.Prefetch, "is not 1 to %d", maxCall)
-	}
-	if c.MaxAge < 10*time.Millisecond || c.MaxAge > time.Hour {
-		f.Add("max_age", c.MaxAge, "is not 10ms to 1h")
-	}
+	most := max(time.Hour, least)
+	f.Check("worker", c.Worker, c.Worker < 0 || c.Worker >= c.Layout.Workers(), "is not 0 to %d, which the layout's %d worker bits hold", c.Layout.Workers()-1, c.Layout.WorkerBits)
+	f.Check("max_ahead", c.MaxAhead, c.MaxAhead < least || c.MaxAhead > most, "is not 2 time units (%v) to %v", least, most)
+	f.Check("skew", c.Skew, c.Skew < time.Millisecond || c.Skew > time.Hour, "is not 1ms to 1h")
+	f.Check("prefetch", c.Prefetch, c.Prefetch < 1 || c.Prefetch > maxCall, "is not 1 to %d", maxCall)
+	f.Check("max_age", c.MaxAge, c.MaxAge < 10*time.Millisecond || c.MaxAge > time.Hour, "is not 10ms to 1h")
 	return f.Err()
 }
 

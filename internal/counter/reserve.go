@@ -11,7 +11,6 @@ import (
 
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/numberstore"
-	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -27,16 +26,6 @@ type exhaustedError struct{ wait time.Duration }
 
 func (e *exhaustedError) Error() string { return generator.ErrExhausted.Error() }
 func (e *exhaustedError) Unwrap() error { return generator.ErrExhausted }
-
-// quarantinedError is a lease.QuarantineError with a text about a sequence.
-type quarantinedError struct{ cause *lease.QuarantineError }
-
-func (e *quarantinedError) Unwrap() error { return e.cause }
-
-func (e *quarantinedError) Error() string {
-	return fmt.Sprintf("redisseq: the sequence of namespace %q is in quarantine for %v (until %s): %s; ids given out earlier may lie ahead of the clock",
-		e.cause.Namespace, e.cause.Wait(), e.cause.Until.UTC().Format(time.RFC3339Nano), printable.Text(e.cause.Reason))
-}
 
 func inQuarantine(err error) bool {
 	var q *lease.QuarantineError
@@ -92,12 +81,7 @@ func (c *Counter) answer(r redisconn.Reply, caller time.Time) error {
 	case r[0] == "TIME" && r.Ints(&n) == nil:
 		return c.wrap(fmt.Errorf("%w (%s): it is %s", errTimeField, c.cfg.Layout, time.UnixMilli(n).UTC().Format(time.RFC3339)))
 	}
-	err := r.Answer(lease.Request{Namespace: c.cfg.Namespace, Local: caller.UnixMilli()}, lease.ParsePin(c.pin))
-	var q *lease.QuarantineError
-	if errors.As(err, &q) {
-		return &quarantinedError{q}
-	}
-	return err
+	return r.Answer(lease.Request{Namespace: c.cfg.Namespace, Local: caller.UnixMilli()}, lease.ParsePin(c.pin))
 }
 
 func (c *Counter) wrap(err error) error { return c.conn.Wrap(c.call.Verb, c.call.Name, err) }

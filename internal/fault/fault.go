@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/snowlease/snowlease/internal/printable"
 )
@@ -27,9 +28,8 @@ type Fault struct {
 	In      string // the configuration, such as "segment: config"
 	Key     string // in snake_case, such as "max_step" or "sources[1]"
 	Value   any    // nil if there is none to show
-	Problem string // what is wrong with the value: "is not 1 to 10"
-	Fix     string // what to do, unless Problem says it
-	Err     error  // the cause; it replaces an empty Problem
+	Problem string // what is wrong with the value, and what to do: "is not 1 to 10"
+	Err     error  // the cause, if Problem is empty
 }
 
 // Error returns In and Text.
@@ -38,7 +38,7 @@ func (f *Fault) Error() string { return f.In + ": " + f.Text() }
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Text returns "key value problem (cause): fix", without the parts that are empty.
+// Text returns "key value problem", or "key: cause".
 func (f *Fault) Text() string {
 	var b strings.Builder
 	b.WriteString(f.Key)
@@ -52,28 +52,10 @@ func (f *Fault) Text() string {
 	if f.Problem != "" {
 		b.WriteString(" " + f.Problem)
 	}
-	switch {
-	case f.Err != nil && f.Problem != "":
-		fmt.Fprintf(&b, " (%v)", f.Err)
-	case f.Err != nil:
+	if f.Err != nil {
 		fmt.Fprintf(&b, ": %v", f.Err)
 	}
-	if f.Fix != "" {
-		b.WriteString(": " + f.Fix)
-	}
 	return b.String()
-}
-
-// A Remark adds details to a Fault in a List.
-type Remark struct{ f *Fault }
-
-// Do sets the Fix.
-func (r Remark) Do(format string, args ...any) { r.f.Fix = fmt.Sprintf(format, args...) }
-
-// By sets the Err.
-func (r Remark) By(err error) Remark {
-	r.f.Err = err
-	return r
 }
 
 // A List collects the faults of a configuration.
@@ -82,11 +64,18 @@ type List struct {
 	all []*Fault
 }
 
-// Add adds a fault. The Remark adds its Fix and Err.
-func (l *List) Add(key string, value any, problem string, args ...any) Remark {
-	f := &Fault{In: l.In, Key: key, Value: value, Problem: fmt.Sprintf(problem, args...)}
-	l.all = append(l.all, f)
-	return Remark{f}
+// Check adds a fault if bad: what is wrong with the value of a key, and what to do.
+func (l *List) Check(key string, value any, bad bool, problem string, args ...any) {
+	if bad {
+		l.all = append(l.all, &Fault{In: l.In, Key: key, Value: value, Problem: fmt.Sprintf(problem, args...)})
+	}
+}
+
+// Millis reports whether d is in whole milliseconds, and adds a fault unless it is.
+func (l *List) Millis(key string, d time.Duration) bool {
+	whole := d%time.Millisecond == 0
+	l.Check(key, d, !whole, "is finer than a millisecond: give whole milliseconds; a number without a unit is nanoseconds")
+	return whole
 }
 
 // OneOf adds a fault unless value is one of allowed.
@@ -98,7 +87,7 @@ func OneOf[T ~string](l *List, key string, value T, allowed ...T) {
 		}
 		texts[i] = string(a)
 	}
-	l.Add(key, value, "is unknown").Do("choose %s", strings.Join(texts, ", "))
+	l.Check(key, value, true, "is unknown: choose %s", strings.Join(texts, ", "))
 }
 
 // Take adds each of the errors joined in err. A Fault is copied under the key that name
@@ -130,3 +119,19 @@ func (l *List) Err() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Texts collects faults of a configuration that nobody tells apart.
+type Texts struct {
+	In   string // what each begins with, such as "providers: db."
+	errs []error
+}
+
+// Check adds a fault if bad: the key, the value, what is wrong with it and what to do.
+func (t *Texts) Check(bad bool, format string, args ...any) {
+	if bad {
+		t.errs = append(t.errs, fmt.Errorf(t.In+format, args...))
+	}
+}
+
+// Err returns all faults joined in one error.
+func (t *Texts) Err() error { return errors.Join(t.errs...) }

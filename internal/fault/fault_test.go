@@ -13,13 +13,12 @@ func TestText(t *testing.T) {
 	t.Parallel()
 	five, cause := 5, errors.New("cause")
 	for want, f := range map[string]*Fault{
-		"name is empty: give one":              {Key: "name", Problem: "is empty", Fix: "give one"},
-		`name "a b" is no name`:                {Key: "name", Value: "a b", Problem: "is no name"},
-		"wait -1s is negative":                 {Key: "wait", Value: -time.Second, Problem: "is negative"},
-		"worker 5 is set":                      {Key: "worker", Value: &five, Problem: "is set"},
-		"list [a b] is long":                   {Key: "list", Value: []string{"a", "b"}, Problem: "is long"},
-		"layout: cause":                        {Key: "layout", Err: cause},
-		`renew "x" is no schedule (cause): go`: {Key: "renew", Value: "x", Problem: "is no schedule", Err: cause, Fix: "go"},
+		"name is empty: give one": {Key: "name", Problem: "is empty: give one"},
+		`name "a b" is no name`:   {Key: "name", Value: "a b", Problem: "is no name"},
+		"wait -1s is negative":    {Key: "wait", Value: -time.Second, Problem: "is negative"},
+		"worker 5 is set":         {Key: "worker", Value: &five, Problem: "is set"},
+		"list [a b] is long":      {Key: "list", Value: []string{"a", "b"}, Problem: "is long"},
+		"layout: cause":           {Key: "layout", Err: cause},
 	} {
 		require.Equal(t, want, f.Text())
 		f.In = "here"
@@ -31,7 +30,8 @@ func TestText(t *testing.T) {
 func TestTake(t *testing.T) {
 	t.Parallel()
 	inner := List{In: "inner"}
-	inner.Add("a", 1, "is odd").Do("give %d", 2)
+	inner.Check("a", 1, true, "is odd: give %d", 2)
+	inner.Check("a", 1, false, "is odd")
 	OneOf(&inner, "b", "x", "y", "z")
 	OneOf(&inner, "c", "y", "y", "z")
 	other := errors.New("other")

@@ -56,20 +56,6 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// NewRequest returns a request for any worker id of the layout in namespace, with the
-// defaults: TTL and MaxTTL 30 s, Skew 2 s, and a pool of all workers of the layout.
-func NewRequest(namespace string, l snowflake.Layout) lease.Request {
-	return lease.Request{
-		Namespace: namespace,
-		Layout:    l.String(),
-		Pool:      l.Workers(),
-		Last:      l.Workers() - 1,
-		TTL:       lease.DefaultTTL,
-		MaxTTL:    lease.DefaultTTL,
-		Skew:      lease.DefaultSkew,
-	}
-}
-
 // DefaultWait is how long Start waits by default.
 const DefaultWait = 10 * time.Second
 

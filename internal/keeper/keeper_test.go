@@ -59,7 +59,7 @@ func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 }
 
 func request() lease.Request {
-	req := keeper.NewRequest("orders", layout)
+	req := memcenter.NewRequest("orders", layout)
 	req.Owner = lease.NewOwner()
 	return req
 }
@@ -73,7 +73,7 @@ func (r *rig) member(change func(*keeper.Config)) {
 	cfg := keeper.Config{
 		Center:    r.center,
 		Generator: r.gen,
-		Request:   keeper.NewRequest(r.namespace, r.layout),
+		Request:   memcenter.NewRequest(r.namespace, r.layout),
 		OnLost: func(err error) {
 			if errors.Is(err, lease.ErrLost) {
 				r.losses.Add(1)

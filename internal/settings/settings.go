@@ -21,18 +21,17 @@ type Check struct {
 
 // Namespace checks the name.
 func (c Check) Namespace(ns string) {
+	name := c.Name("Namespace")
 	if ns == "" {
-		c.Add(c.Name("Namespace"), nil, "is empty").Do(`name the service, such as "orders"; all its replicas use the same namespace`)
-	} else if lease.CheckNamespace(ns) != nil {
-		c.Add(c.Name("Namespace"), ns, "is not a valid name").Do("give 1 to %d characters of A-Z a-z 0-9 . _ -", lease.MaxNamespace)
+		c.Check(name, nil, true, `is empty: name the service, such as "orders"; all its replicas use the same namespace`)
+		return
 	}
+	c.Check(name, ns, lease.CheckNamespace(ns) != nil, "is not a valid name: give 1 to %d characters of A-Z a-z 0-9 . _ -", lease.MaxNamespace)
 }
 
 // Holder checks the length.
 func (c Check) Holder(holder string) {
-	if len(holder) > lease.MaxHolder {
-		c.Add(c.Name("Holder"), holder, "has %d bytes", len(holder)).Do("give at most %d", lease.MaxHolder)
-	}
+	c.Check(c.Name("Holder"), holder, len(holder) > lease.MaxHolder, "has %d bytes: give at most %d", len(holder), lease.MaxHolder)
 }
 
 // Layout returns l with its defaults, or the default layout if l is faulty.
@@ -74,27 +73,27 @@ func FewIDs(l snowflake.Layout) string {
 
 // Business checks the number against the layout.
 func (c Check) Business(business int64, l snowflake.Layout) {
-	if n := int64(1) << l.BusinessBits; business < 0 || business >= n {
-		c.Add(c.Name("Business"), business, "is not 0 to %d, the range of the layout's %d business bits", n-1, l.BusinessBits).
-			Do("give a number in that range, or raise %s", c.Name("Layout.BusinessBits"))
-	}
+	n := int64(1) << l.BusinessBits
+	c.Check(c.Name("Business"), business, business < 0 || business >= n, "is not 0 to %d, the range of the layout's %d business bits: give a number in that range, or raise %s",
+		n-1, l.BusinessBits, c.Name("Layout.BusinessBits"))
 }
 
 // MaxAhead returns d, or 0 if it is faulty. 0 means the default.
 func (c Check) MaxAhead(d time.Duration, l snowflake.Layout) time.Duration {
 	least := 2 * l.TimeUnit
-	if most := max(time.Hour, least); d != 0 && (d < least || d > most) {
-		c.Add(c.Name("MaxAhead"), d, "is not from 2 time units of the layout (%v) to %v", least, most)
-		return 0
+	most := max(time.Hour, least)
+	if d == 0 || d >= least && d <= most {
+		return d
 	}
-	return d
+	c.Check(c.Name("MaxAhead"), d, true, "is not from 2 time units of the layout (%v) to %v", least, most)
+	return 0
 }
 
 // Reserved returns the size of the pool.
 func (c Check) Reserved(reserved int64, l snowflake.Layout) (pool int64) {
 	all := l.Workers()
 	if reserved < 0 || reserved >= all {
-		c.Add(c.Name("Reserved"), reserved, "is not 0 to %d, one less than the layout's worker ids", all-1)
+		c.Check(c.Name("Reserved"), reserved, true, "is not 0 to %d, one less than the layout's worker ids", all-1)
 		return all
 	}
 	return all - reserved
@@ -102,46 +101,28 @@ func (c Check) Reserved(reserved int64, l snowflake.Layout) (pool int64) {
 
 // Wait checks the duration.
 func (c Check) Wait(d time.Duration) {
-	if d < 0 {
-		c.Add(c.Name("Wait"), d, "is negative").Do("give a duration such as 10s")
-	} else {
-		c.Millis("Wait", d)
-	}
+	c.Check(c.Name("Wait"), d, d < 0, "is negative: give a duration such as 10s")
+	c.Millis(c.Name("Wait"), max(d, 0))
 }
 
 // TTL checks both durations. It returns ttl, or its default if it is faulty.
 func (c Check) TTL(ttl, maxTTL time.Duration, l snowflake.Layout) time.Duration {
-	good := ttl
-	if least := 10 * l.TimeUnit; !c.Millis("TTL", ttl) {
-		good = lease.DefaultTTL
-	} else if ttl < lease.MinTTL || ttl < least {
-		c.Add(c.Name("TTL"), ttl, "is too short").Do("give at least %v and 10 time units of the layout (%v)", lease.MinTTL, least)
-		good = lease.DefaultTTL
+	name, least := c.Name("TTL"), 10*l.TimeUnit
+	whole, short := c.Millis(name, ttl), ttl < lease.MinTTL || ttl < least
+	c.Check(name, ttl, whole && short, "is too short: give at least %v and 10 time units of the layout (%v)", lease.MinTTL, least)
+	c.Check(c.Name("MaxTTL"), maxTTL, maxTTL < ttl || maxTTL > 24*time.Hour, "is not from %s (%v) to 24h: choose a value in that range for all members of the namespace", name, ttl)
+	c.Millis(c.Name("MaxTTL"), maxTTL)
+	if !whole || short {
+		return lease.DefaultTTL
 	}
-	if maxTTL < ttl || maxTTL > 24*time.Hour {
-		c.Add(c.Name("MaxTTL"), maxTTL, "is not from %s (%v) to 24h", c.Name("TTL"), ttl).Do("choose a value in that range for all members of the namespace")
-	}
-	c.Millis("MaxTTL", maxTTL)
-	return good
+	return ttl
 }
 
 // Skew checks the duration against the TTL.
 func (c Check) Skew(skew, ttl time.Duration) {
-	switch half := ttl / 2; {
-	case skew == lease.DefaultSkew && skew > half:
-		c.Add(c.Name("TTL"), ttl, "is less than twice %s (%v, the default)", c.Name("Skew"), skew).
-			Do("raise it, or set %s to at most %v in all members of the namespace", c.Name("Skew"), half)
-	case skew < 0 || skew > half:
-		c.Add(c.Name("Skew"), skew, "is not from 0 to half of %s (%v)", c.Name("TTL"), half).Do("lower it, or raise %s", c.Name("TTL"))
-	}
-	c.Millis("Skew", skew)
-}
-
-// Millis reports whether d is in whole milliseconds, and adds a fault unless it is.
-func (c Check) Millis(field string, d time.Duration) bool {
-	if d%time.Millisecond == 0 {
-		return true
-	}
-	c.Add(c.Name(field), d, "is finer than a millisecond").Do("give whole milliseconds; a number without a unit is nanoseconds")
-	return false
+	name, half := c.Name("Skew"), ttl/2
+	short := skew == lease.DefaultSkew && skew > half
+	c.Check(c.Name("TTL"), ttl, short, "is less than twice %s (%v, the default): raise it, or set %[1]s to at most %[3]v in all members of the namespace", name, skew, half)
+	c.Check(name, skew, !short && (skew < 0 || skew > half), "is not from 0 to half of %s (%v): lower it, or raise %[1]s", c.Name("TTL"), half)
+	c.Millis(name, skew)
 }

@@ -2,10 +2,10 @@ package ordernumber
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
 )
 
 const (
@@ -44,24 +44,16 @@ func (c Config) withDefaults() Config {
 // Validate fills in defaults and returns all faults of c joined into one error, or nil.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	var errs []error
-	fault := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("ordernumber: config: "+format, args...))
-	}
-	if slices.Contains([]string{"Local", "localtime", "posixrules"}, c.Zone) {
-		fault("zone %q differs from host to host: give a name such as \"Asia/Shanghai\"", c.Zone)
-	} else if _, err := time.LoadLocation(c.Zone); err != nil {
-		fault("zone %q is unknown here (%w): give a name such as \"Asia/Shanghai\"; if this host has no time zone database, import time/tzdata", c.Zone, err)
-	}
-	if c.Digits < 1 || c.Digits > maxDigits {
-		fault("digits %d is not from 1 to %d", c.Digits, maxDigits)
-	}
-	if c.Gene < -1 || c.Gene > maxGene {
-		fault("gene %d is not from 1 to %d, or -1 for none", c.Gene, maxGene)
-	} else if c.Shards < 1 || c.Shards > pow10(c.gene()) {
-		fault("shards %d is not from 1 to %d, which a gene of %d digits holds", c.Shards, pow10(c.gene()), c.gene())
-	}
-	return errors.Join(errs...)
+	f := fault.Texts{In: "ordernumber: config: "}
+	_, unknown := time.LoadLocation(c.Zone)
+	local := slices.Contains([]string{"Local", "localtime", "posixrules"}, c.Zone)
+	f.Check(local, "zone %q differs from host to host: give a name such as \"Asia/Shanghai\"", c.Zone)
+	f.Check(!local && unknown != nil, "zone %q is unknown here (%w): give a name such as \"Asia/Shanghai\"; if this host has no time zone database, import time/tzdata", c.Zone, unknown)
+	f.Check(c.Digits < 1 || c.Digits > maxDigits, "digits %d is not from 1 to %d", c.Digits, maxDigits)
+	wide := c.Gene < -1 || c.Gene > maxGene
+	f.Check(wide, "gene %d is not from 1 to %d, or -1 for none", c.Gene, maxGene)
+	f.Check(!wide && (c.Shards < 1 || c.Shards > pow10(c.gene())), "shards %d is not from 1 to %d, which a gene of %d digits holds", c.Shards, pow10(c.gene()), c.gene())
+	return f.Err()
 }
 
 // gene returns the number of digits of the gene.

@@ -96,30 +96,17 @@ func (c Config) Validate() error {
 	c = c.WithDefaults()
 	f := fault.List{In: "segment: config"}
 	settings.Check{List: &f, Name: strings.ToLower}.Namespace(c.Namespace)
-	if c.Name == "" {
-		f.Add("name", nil, "is empty").Do(`name what shares one sequence of numbers, such as "orders"`)
-	} else if len(c.Name) > 64 || numberstore.CheckName(numberstore.Key("", c.Name)) != nil {
-		f.Add("name", c.Name, "is not 1 to 64 characters of A-Z a-z 0-9 . _ -")
-	}
+	f.Check("name", nil, c.Name == "", `is empty: name what shares one sequence of numbers, such as "orders"`)
+	f.Check("name", c.Name, len(c.Name) > 64 || numberstore.CheckName(numberstore.Key("", c.Name)) != nil, "is not 1 to 64 characters of A-Z a-z 0-9 . _ -")
 	fault.OneOf(&f, "order", c.Order, OrderProcess, OrderStrict)
 	fault.OneOf(&f, "create", c.Create, CreateAuto, CreateNever)
-	if c.Max < 1 {
-		f.Add("max", c.Max, "is no number that can be issued").Do("give at least 1, or none for %d", int64(math.MaxInt64))
-	}
-	if c.Start < 1 || c.Start > max(c.Max, 1) {
-		f.Add("start", c.Start, "is not from 1 to max (%d)", c.Max)
-	}
-	if c.MinStep < 1 || c.Step < c.MinStep || c.MaxStep < c.Step || c.MaxStep > numberstore.MaxReservation {
-		f.Add("step", c.Step, "with min_step %d and max_step %d is out of order", c.MinStep, c.MaxStep).Do("give 1 <= min_step <= step <= max_step <= %d", numberstore.MaxReservation)
-	}
-	if c.Cover < 100*time.Millisecond || c.Cover > 24*time.Hour {
-		f.Add("cover", c.Cover, "is not from 100ms to 24h")
-	}
-	if c.Wait < 0 {
-		f.Add("wait", c.Wait, "is negative").Do("give how long NextID may wait for the store, such as 1s")
-	} else if c.Wait%time.Millisecond != 0 {
-		f.Add("wait", c.Wait, "is finer than a millisecond").Do("give whole milliseconds; a number without a unit is nanoseconds")
-	}
+	f.Check("max", c.Max, c.Max < 1, "is no number that can be issued: give at least 1, or none for %d", int64(math.MaxInt64))
+	f.Check("start", c.Start, c.Start < 1 || c.Start > max(c.Max, 1), "is not from 1 to max (%d)", c.Max)
+	f.Check("step", c.Step, c.MinStep < 1 || c.Step < c.MinStep || c.MaxStep < c.Step || c.MaxStep > numberstore.MaxReservation,
+		"with min_step %d and max_step %d is out of order: give 1 <= min_step <= step <= max_step <= %d", c.MinStep, c.MaxStep, numberstore.MaxReservation)
+	f.Check("cover", c.Cover, c.Cover < 100*time.Millisecond || c.Cover > 24*time.Hour, "is not from 100ms to 24h")
+	f.Check("wait", c.Wait, c.Wait < 0, "is negative: give how long NextID may wait for the store, such as 1s")
+	f.Millis("wait", max(c.Wait, 0))
 	return f.Err()
 }
 

@@ -98,30 +98,23 @@ func (c Config) parse() (p plan, err error) {
 	p.cfg = c
 	list := fault.List{In: "series"}
 	settings.Check{List: &list, Name: strings.ToLower}.Namespace(c.Namespace)
-	if !word(c.Name, maxName) || c.Name == "" {
-		list.Add("name", c.Name, "is not 1 to %d characters of A-Z a-z 0-9 _ -", maxName)
-	}
+	list.Check("name", c.Name, !word(c.Name, maxName) || c.Name == "", "is not 1 to %d characters of A-Z a-z 0-9 _ -", maxName)
 	fault.OneOf(&list, "period", c.Period, None, Day, Week, Month, Quarter, Year)
-	if p.zone, err = time.LoadLocation(c.Zone); err != nil || slices.Contains([]string{"Local", "localtime", "posixrules"}, c.Zone) {
-		list.Add("zone", c.Zone, "is not a time zone that all machines know alike").Do(`give a name such as Europe/Berlin; import _ "time/tzdata" where the machine has no time zones`)
-	}
+	p.zone, err = time.LoadLocation(c.Zone)
+	list.Check("zone", c.Zone, err != nil || slices.Contains([]string{"Local", "localtime", "posixrules"}, c.Zone),
+		`is not a time zone that all machines know alike: give a name such as Europe/Berlin; import _ "time/tzdata" where the machine has no time zones`)
 	if p.starts, err = time.Parse("01-02", c.YearStarts); err != nil || p.starts.Day() > 28 {
-		list.Add("year_starts", c.YearStarts, "is not a month and a day up to the 28th, such as 04-01")
-	} else if c.YearStarts != calendarYear && (c.Period == None || c.Period == Week) {
-		list.Add("year_starts", c.YearStarts, "has no meaning for period %s", c.Period).Do("leave it out")
+		list.Check("year_starts", c.YearStarts, true, "is not a month and a day up to the 28th, such as 04-01")
+	} else {
+		list.Check("year_starts", c.YearStarts, c.YearStarts != calendarYear && (c.Period == None || c.Period == Week), "has no meaning for period %s: leave it out", c.Period)
 	}
-	if c.Start < 1 || c.Start > c.Max {
-		list.Add("start", c.Start, "is not 1 to max, which is %d", c.Max)
-	}
-	if c.Max < 1 || c.Max >= perPeriod {
-		list.Add("max", c.Max, "is not 1 to %d", int64(perPeriod-1))
-	}
+	list.Check("start", c.Start, c.Start < 1 || c.Start > c.Max, "is not 1 to max, which is %d", c.Max)
+	list.Check("max", c.Max, c.Max < 1 || c.Max >= perPeriod, "is not 1 to %d", int64(perPeriod-1))
 	if c.Period.format() == "" { // reported above
 		return p, list.Err()
 	}
-	if p.text, err = p.parseFormat(c.Format); err != nil {
-		list.Add("format", c.Format, "%v", err)
-	}
+	p.text, err = p.parseFormat(c.Format)
+	list.Check("format", c.Format, err != nil, "%v", err)
 	return p, list.Err()
 }
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -95,7 +95,7 @@ func newStage(t *testing.T, a *arena, name string, seed uint64) *stage {
 
 // request is the request of all processes.
 func request() lease.Request {
-	r := keeper.NewRequest(namespace, layout)
+	r := memcenter.NewRequest(namespace, layout)
 	r.TTL, r.MaxTTL, r.Skew, r.Last = ttl, ttl, skew, workers-1
 	return r
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
@@ -27,7 +28,7 @@ const (
 
 // request returns the request of a new owner.
 func request(ttl time.Duration) lease.Request {
-	r := keeper.NewRequest("load", snowflake.Wide())
+	r := memcenter.NewRequest("load", snowflake.Wide())
 	r.TTL, r.MaxTTL = ttl, ttl
 	r.Owner = lease.NewOwner()
 	return r

@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -185,7 +186,7 @@ func endure(t *testing.T, q *queue, spread time.Duration) (o outcome) {
 		for i := range fleet {
 			ids, err := generator.New(layout)
 			require.NoError(t, err)
-			k, err := keeper.New(keeper.Config{Center: q, Generator: ids, Request: keeper.NewRequest("fleet", layout), Wait: 5 * time.Minute})
+			k, err := keeper.New(keeper.Config{Center: q, Generator: ids, Request: memcenter.NewRequest("fleet", layout), Wait: 5 * time.Minute})
 			require.NoError(t, err)
 			fleet[i] = member{k, ids}
 		}

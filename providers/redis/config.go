@@ -2,15 +2,12 @@ package redis
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"net"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
@@ -75,47 +72,32 @@ func (c Config) withDefaults() Config {
 // Validate returns one error with every fault of c, or nil. It applies defaults first.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	var errs []error
-	check := func(fault bool, format string, args ...any) {
-		if fault {
-			errs = append(errs, fmt.Errorf("providers: redis."+format, args...))
-		}
-	}
-	check(len(c.Addrs) == 0, "addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")
+	f := fault.Texts{In: "providers: redis."}
+	f.Check(len(c.Addrs) == 0, "addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")
 	for i, addr := range c.Addrs {
 		// Do not show an invalid address: it may include a password.
 		isURL := strings.Contains(addr, "@") || strings.Contains(addr, "://")
-		check(isURL, "addrs[%d] is a URL: set host:port, and set username, password, db and tls in their own fields", i)
-		check(!isURL && !isAddr(addr), "addrs[%d] is not host:port: set one such as 127.0.0.1:6379", i)
+		f.Check(isURL, "addrs[%d] is a URL: set host:port, and set username, password, db and tls in their own fields", i)
+		f.Check(!isURL && (strings.HasPrefix(addr, "/") || dsn.Plain(addr) != nil || dsn.Host(addr) == ""), "addrs[%d] is not host:port: set one such as 127.0.0.1:6379", i)
 	}
 	for name, text := range map[string]string{
 		"master": c.Master, "username": c.Username, "password": string(c.Password),
 		"sentinel_username": c.SentinelUsername, "sentinel_password": string(c.SentinelPassword),
 	} {
 		err := dsn.Plain(text)
-		check(err != nil, "%s %v", name, err)
+		f.Check(err != nil, "%s %v", name, err)
 	}
-	check(!c.TLS && c.CAFile+c.CertFile+c.KeyFile != "", "ca_file, cert_file and key_file need tls: set tls to true")
-	check((c.CertFile == "") != (c.KeyFile == ""), "cert_file and key_file belong together: set both or none")
-	check(c.Master != "" && c.Cluster, "master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)
-	check(c.DB < 0, "db %d is negative: set 0 or above", c.DB)
-	check(c.DB > 0 && c.kind() == kindCluster, "db %d does not exist in a cluster: set 0", c.DB)
-	check(c.Master == "" && (c.SentinelUsername != "" || c.SentinelPassword != ""),
+	f.Check(!c.TLS && c.CAFile+c.CertFile+c.KeyFile != "", "ca_file, cert_file and key_file need tls: set tls to true")
+	f.Check((c.CertFile == "") != (c.KeyFile == ""), "cert_file and key_file belong together: set both or none")
+	f.Check(c.Master != "" && c.Cluster, "master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)
+	f.Check(c.DB < 0, "db %d is negative: set 0 or above", c.DB)
+	f.Check(c.DB > 0 && c.kind() == kindCluster, "db %d does not exist in a cluster: set 0", c.DB)
+	f.Check(c.Master == "" && (c.SentinelUsername != "" || c.SentinelPassword != ""),
 		"sentinel_username and sentinel_password are set without master: set master to the name that the Sentinels watch")
-	check(c.PoolSize < 0, "pool_size %d is negative: set the number of connections to a node", c.PoolSize)
-	check(c.ConnectTimeout < time.Millisecond, "connect_timeout %v is below 1ms: set a duration with a unit, such as 5s", c.ConnectTimeout)
-	check(c.Timeout < time.Millisecond, "timeout %v is below 1ms: set a duration with a unit, such as 2s", c.Timeout)
-	return errors.Join(errs...)
-}
-
-// isAddr reports whether addr is host:port with a port that is a number.
-func isAddr(addr string) bool {
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil || dsn.Plain(addr) != nil {
-		return false
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	return err == nil && n > 0
+	f.Check(c.PoolSize < 0, "pool_size %d is negative: set the number of connections to a node", c.PoolSize)
+	f.Check(c.ConnectTimeout < time.Millisecond, "connect_timeout %v is below 1ms: set a duration with a unit, such as 5s", c.ConnectTimeout)
+	f.Check(c.Timeout < time.Millisecond, "timeout %v is below 1ms: set a duration with a unit, such as 2s", c.Timeout)
+	return f.Err()
 }
 
 const (

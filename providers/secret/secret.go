@@ -28,29 +28,26 @@ var (
 
 const stars = "***"
 
-// shown returns stars, or "" if s is empty.
-func (s String) shown() string {
+// String returns "***", or "" if s is empty.
+func (s String) String() string {
 	if s == "" {
 		return ""
 	}
 	return stars
 }
 
-// String returns "***", or "" if s is empty.
-func (s String) String() string { return s.shown() }
-
 // Format prints what String returns for every verb, in quotes for %q and %#v.
 func (s String) Format(f fmt.State, verb rune) {
 	if verb == 'q' || verb == 'v' && f.Flag('#') {
-		fmt.Fprintf(f, "%q", s.shown())
+		fmt.Fprintf(f, "%q", s.String())
 		return
 	}
-	_, _ = io.WriteString(f, s.shown()) // as fmt does
+	_, _ = io.WriteString(f, s.String()) // as fmt does
 }
 
 // LogValue returns what String returns.
-func (s String) LogValue() slog.Value { return slog.StringValue(s.shown()) }
+func (s String) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // MarshalText returns what String returns, for JSON, YAML and similar encodings. Decoding
 // does not restore the text.
-func (s String) MarshalText() ([]byte, error) { return []byte(s.shown()), nil }
+func (s String) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

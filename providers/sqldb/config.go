@@ -2,13 +2,12 @@ package sqldb
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
@@ -71,24 +70,19 @@ func (c Config) WithDefaults() Config {
 // does not parse the DSN, which the driver does later.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
-	var errs []error
-	check := func(fault bool, format string, args ...any) {
-		if fault {
-			errs = append(errs, fmt.Errorf("providers: db."+format, args...))
-		}
-	}
-	check(c.Driver == "", "driver is empty and the dsn has the form of none: write it like user:password@tcp(host:3306)/name, postgres://user:password@host:5432/name or data/app.db, or set mysql, postgres or sqlite")
+	f := fault.Texts{In: "providers: db."}
+	f.Check(c.Driver == "", "driver is empty and the dsn has the form of none: write it like user:password@tcp(host:3306)/name, postgres://user:password@host:5432/name or data/app.db, or set mysql, postgres or sqlite")
 	// Do not show the value: it may include a password.
-	check(strings.ContainsAny(c.Driver, ":/@= "), "driver is a DSN: set mysql, postgres or sqlite, and dsn")
-	check(c.DSN == "", "dsn is empty: set the data source name of the database")
+	f.Check(strings.ContainsAny(c.Driver, ":/@= "), "driver is a DSN: set mysql, postgres or sqlite, and dsn")
+	f.Check(c.DSN == "", "dsn is empty: set the data source name of the database")
 	err := dsn.Plain(string(c.DSN))
-	check(err != nil, "dsn %v", err)
-	check(c.MaxOpen < 1, "max_open %d is below 1: set the maximum number of connections", c.MaxOpen)
-	check(c.MaxIdle < 0 || c.MaxIdle > max(1, c.MaxOpen), "max_idle %d is not 0 to max_open (%d): set fewer", c.MaxIdle, c.MaxOpen)
+	f.Check(err != nil, "dsn %v", err)
+	f.Check(c.MaxOpen < 1, "max_open %d is below 1: set the maximum number of connections", c.MaxOpen)
+	f.Check(c.MaxIdle < 0 || c.MaxIdle > max(1, c.MaxOpen), "max_idle %d is not 0 to max_open (%d): set fewer", c.MaxIdle, c.MaxOpen)
 	const below = "%s %v is below 1ms: set a duration with a unit, such as 5s"
-	check(c.MaxLifetime < time.Millisecond, below, "max_lifetime", c.MaxLifetime)
-	check(c.MaxIdleTime < time.Millisecond, below, "max_idle_time", c.MaxIdleTime)
-	check(c.ConnectTimeout < time.Millisecond, below, "connect_timeout", c.ConnectTimeout)
-	check(c.SlowQuery < time.Millisecond, below, "slow_query", c.SlowQuery)
-	return errors.Join(errs...)
+	f.Check(c.MaxLifetime < time.Millisecond, below, "max_lifetime", c.MaxLifetime)
+	f.Check(c.MaxIdleTime < time.Millisecond, below, "max_idle_time", c.MaxIdleTime)
+	f.Check(c.ConnectTimeout < time.Millisecond, below, "connect_timeout", c.ConnectTimeout)
+	f.Check(c.SlowQuery < time.Millisecond, below, "slow_query", c.SlowQuery)
+	return f.Err()
 }

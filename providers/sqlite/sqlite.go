@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,12 +71,7 @@ func open(_ context.Context, dsn string, _ time.Duration) (sqldb.Target, error) 
 func defaults(set url.Values, memory bool) []string {
 	var add []string
 	has := func(pragma string) bool {
-		for _, p := range set["_pragma"] {
-			if strings.HasPrefix(strings.ToLower(strings.TrimSpace(p)), pragma) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(set["_pragma"], func(p string) bool { return strings.HasPrefix(strings.ToLower(strings.TrimSpace(p)), pragma) })
 	}
 	if !has("busy_timeout") {
 		add = append(add, "_pragma=busy_timeout(5000)")
