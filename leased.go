@@ -85,11 +85,7 @@ func (l *leased) Extras() lease.Extras { return l.center }
 type generated struct{ gen *generator.Generator }
 
 func newGenerator(cfg Config) (generated, error) {
-	var opts []generator.Option
-	if cfg.MaxAhead > 0 {
-		opts = append(opts, generator.WithMaxAhead(cfg.MaxAhead))
-	}
-	gen, err := generator.New(cfg.Layout, opts...)
+	gen, err := generator.New(cfg.Layout, generator.WithMaxAhead(cfg.MaxAhead))
 	if err != nil {
 		return generated{}, fmt.Errorf("snowlease: %w", err)
 	}

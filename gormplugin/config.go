@@ -2,13 +2,12 @@ package gormplugin
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"gorm.io/gorm/schema"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -64,19 +63,12 @@ func (c Config) withDefaults() Config {
 // Validate reports every fault of c in one error, or nil.
 func (c Config) Validate() error {
 	c = c.withDefaults()
-	var errs []error
-	if c.Scope != ScopeAll && c.Scope != ScopeTagged {
-		errs = append(errs, fmt.Errorf("gormplugin: scope %q is unknown; choose %q or %q", c.Scope, ScopeAll, ScopeTagged))
-	}
+	f := fault.Texts{In: "gormplugin: "}
+	f.Check(c.Scope != ScopeAll && c.Scope != ScopeTagged, "scope %q is unknown; choose %q or %q", c.Scope, ScopeAll, ScopeTagged)
 	for i, table := range c.Exclude {
-		if table == "" || strings.TrimSpace(table) != table {
-			errs = append(errs, fmt.Errorf("gormplugin: exclude[%d] %q is not a table name; remove the blanks around it, or the entry", i, table))
-		}
+		f.Check(table == "" || strings.TrimSpace(table) != table, "exclude[%d] %q is not a table name; remove the blanks around it, or the entry", i, table)
 	}
-	if c.Wait < 0 {
-		errs = append(errs, fmt.Errorf("gormplugin: wait %v is negative; give a duration such as 2s, or none for the default of %v", c.Wait, defaultWait))
-	} else if c.Wait%time.Millisecond != 0 {
-		errs = append(errs, fmt.Errorf("gormplugin: wait %v is finer than a millisecond; a number without a unit is nanoseconds", c.Wait))
-	}
-	return errors.Join(errs...)
+	f.Check(c.Wait < 0, "wait %v is negative; give a duration such as 2s, or none for the default of %v", c.Wait, defaultWait)
+	f.Check(c.Wait > 0 && c.Wait%time.Millisecond != 0, "wait %v is finer than a millisecond; a number without a unit is nanoseconds", c.Wait)
+	return f.Err()
 }

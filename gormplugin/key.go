@@ -17,6 +17,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -316,9 +317,9 @@ func (k *key) decimal(id int64) (string, error) {
 	return s, k.fits(s)
 }
 
-func (k *key) fault(format string, args ...any) error { return fault(k.field, format, args...) }
+func (k *key) fault(format string, args ...any) error { return keyFault(k.field, format, args...) }
 
-func fault(f *schema.Field, format string, args ...any) error {
+func keyFault(f *schema.Field, format string, args ...any) error {
 	return fmt.Errorf("%w: %s of %s: %s", ErrKey, f.Name, f.Schema, fmt.Sprintf(format, args...))
 }
 
@@ -348,14 +349,14 @@ func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 		case tag == "true" || segment:
 			chosen, tags = append(chosen, f), append(tags, tag)
 		case tag != "-":
-			return f, "", fault(f, "the tag idworker:%q is unknown; use \"true\", \"segment=\" with a name, or \"-\"", tag)
+			return f, "", keyFault(f, "the tag idworker:%q is unknown; use \"true\", \"segment=\" with a name, or \"-\"", tag)
 		case f == field:
 			field = nil
 		}
 	}
 	for _, f := range s.Fields {
 		if tag := f.Tag.Get("idworker"); tag != "" && tag != "-" && !f.PrimaryKey {
-			return f, "", fault(f, "it is tagged idworker:%q but is no primary key; tag it gorm:\"primaryKey\" as well", tag)
+			return f, "", keyFault(f, "it is tagged idworker:%q but is no primary key; tag it gorm:\"primaryKey\" as well", tag)
 		}
 	}
 	for i, f := range chosen {
@@ -364,7 +365,7 @@ func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 		}
 	}
 	if len(chosen) > 0 {
-		return chosen[1], "", fault(chosen[1], "it is tagged idworker:%q as %s is; tag one field of the key only", tags[1], chosen[0].Name)
+		return chosen[1], "", keyFault(chosen[1], "it is tagged idworker:%q as %s is; tag one field of the key only", tags[1], chosen[0].Name)
 	}
 	return field, "", nil
 }
@@ -375,7 +376,7 @@ func (p *Plugin) segment(name string) (snowflake.Source, error) {
 		return nil, errors.New("there are no segments; list them in idworker.Config.Segments, or set Config.Segments")
 	}
 	gen, err := p.cfg.Segments(name)
-	if err == nil && absent(gen) {
+	if err == nil && fault.Nil(gen) {
 		err = errors.New("Config.Segments returned no generator of that name")
 	}
 	return gen, err

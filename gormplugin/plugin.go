@@ -3,12 +3,12 @@ package gormplugin
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -62,7 +62,7 @@ func (p *Plugin) Name() string { return pluginName }
 // Initialize registers the callbacks; db.Use calls it. It must not run concurrently with
 // statements on db, since GORM does not lock its callbacks.
 func (p *Plugin) Initialize(db *gorm.DB) error {
-	if absent(p.source) {
+	if fault.Nil(p.source) {
 		return fmt.Errorf("gormplugin: the source of ids is nil (%T); pass the *snowlease.Worker", p.source)
 	}
 	if err := p.cfg.Validate(); err != nil {
@@ -94,13 +94,6 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 type filler struct {
 	*Plugin
 	keys sync.Map // *schema.Schema -> *key
-}
-
-// absent reports whether a source is nil, or a nil pointer such as an *snowlease.Worker
-// that is declared and never made.
-func absent(s snowflake.Source) bool {
-	v := reflect.ValueOf(s)
-	return s == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // excluded reports whether the statement inserts into a table of Config.Exclude.

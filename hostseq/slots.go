@@ -194,10 +194,11 @@ func read(f io.ReaderAt, worker int64) (record, error) {
 
 // write returns once the record is on disk.
 func write(f *os.File, r record) error {
-	if _, err := f.WriteAt(r.encode(), 0); err != nil {
-		return fmt.Errorf("local: write record: %w", err)
+	_, err := f.WriteAt(r.encode(), 0)
+	if err == nil {
+		err = f.Sync()
 	}
-	if err := f.Sync(); err != nil {
+	if err != nil {
 		return fmt.Errorf("local: write record: %w", err)
 	}
 	return nil

@@ -106,14 +106,6 @@ func (e *MismatchError) Error() string {
 
 var setting = regexp.MustCompile(`(\w+)=(?:\{[^}]*\}|\S+)`)
 
-// origin says where a setting of a pin comes from, if its name does not.
-func origin(setting string) string {
-	if setting == "pool" {
-		return " (the worker ids of the layout less reserved)"
-	}
-	return ""
-}
-
 // differences returns the settings in which two pins differ, of each, or both pins if they
 // do not have the same settings.
 func differences(stored, asked string) (a, b string) {
@@ -124,7 +116,10 @@ func differences(stored, asked string) (a, b string) {
 		case len(was) != len(is) || was[i][1] != is[i][1]:
 			return stored, asked
 		case was[i][0] != is[i][0]:
-			a, b = a+" "+was[i][0], b+" "+is[i][0]+origin(is[i][1])
+			a, b = a+" "+was[i][0], b+" "+is[i][0]
+			if is[i][1] == "pool" {
+				b += " (the worker ids of the layout less reserved)"
+			}
 		}
 	}
 	if a == "" {

@@ -182,18 +182,12 @@ func span(first, last int64) string { return fmt.Sprintf("%d-%d", first, last) }
 
 // String formats the plan for people in a few lines.
 func (p Plan) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "from %s: largest id %d\n", p.Source.Name, p.Last)
-	fmt.Fprintf(&b, "layout: %v, until %s\n", p.Layout, stamp(p.Layout.Ends()))
-	fmt.Fprintf(&b, "workers: %s\n", p.Workers)
-	fmt.Fprintf(&b, "not before: %s\n", stamp(p.NotBefore))
-	if p.SideBySide {
-		b.WriteString("side by side: yes\n")
-	} else {
-		b.WriteString("side by side: NO, stop the old processes first\n")
+	together := "yes"
+	if !p.SideBySide {
+		together = "NO, stop the old processes first"
 	}
-	fmt.Fprintf(&b, "- %s\n", p.Note)
-	return b.String()
+	return fmt.Sprintf("from %s: largest id %d\nlayout: %v, until %s\nworkers: %s\nnot before: %s\nside by side: %s\n- %s\n",
+		p.Source.Name, p.Last, p.Layout, stamp(p.Layout.Ends()), p.Workers, stamp(p.NotBefore), together, p.Note)
 }
 
 // YAML returns the idworker.Config of the new processes as the key idworker of a YAML file.

@@ -65,13 +65,12 @@ func sonyflake(name string, start time.Time) Source {
 
 // Named returns the one of Sources with that name.
 func Named(name string) (Source, error) {
-	all := Sources()
-	names := make([]string, len(all))
-	for i, s := range all {
+	var names []string
+	for _, s := range Sources() {
 		if s.Name == name {
 			return s, nil
 		}
-		names[i] = s.Name
+		names = append(names, s.Name)
 	}
 	return Source{}, fmt.Errorf("migrate: no source %q: use %s", name, strings.Join(names, ", "))
 }

@@ -2,8 +2,6 @@ package generator
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -119,19 +117,17 @@ func none(s state, drops uint32, p pacer) *term {
 // DefaultMaxAhead is how far a burst may run ahead of the clock by default.
 const DefaultMaxAhead = time.Second
 
-// Option configures a Generator in New. A nil Option is ignored.
-type Option func(*Generator) error
+// Option configures a Generator in New.
+type Option func(*Generator)
 
-// WithMaxAhead sets how far a burst may run ahead of the clock, from two time units of
-// the layout to one hour, or to two time units if that is longer, rounded down to whole
-// units. The default is DefaultMaxAhead, or two time units if that is longer.
+// WithMaxAhead sets how far a burst may run ahead of the clock, at least two time units of the
+// layout, rounded down to whole units. The default, also for 0, is DefaultMaxAhead, or two time
+// units if that is longer.
 func WithMaxAhead(d time.Duration) Option {
-	return func(g *Generator) error {
-		if least := time.Duration(2 * g.unit); d < least || d > max(time.Hour, least) {
-			return fmt.Errorf("snowflake: MaxAhead %v is not from 2 time units (%v) to %v", d, least, max(time.Hour, least))
+	return func(g *Generator) {
+		if d > 0 {
+			g.ahead = int64(d) / g.unit
 		}
-		g.ahead = int64(d) / g.unit
-		return nil
 	}
 }
 
@@ -140,18 +136,11 @@ func WithMaxAhead(d time.Duration) Option {
 // possibly concurrently. A wrong clock puts wrong times into ids. It causes neither
 // duplicates nor ids outside the range.
 func WithClock(sinceStart func() time.Duration) Option {
-	return func(g *Generator) error {
-		if sinceStart == nil {
-			return errors.New("snowflake: the clock is nil")
-		}
-		g.clock = sinceStart
-		return nil
-	}
+	return func(g *Generator) { g.clock = sinceStart }
 }
 
 // New returns a Generator without a worker id, which issues ids after the
-// first Adopt. It fails if an option is invalid, or if the layout is invalid, begins in
-// the future or ends within a year.
+// first Adopt. It fails if the layout is invalid, begins in the future or ends within a year.
 func New(l snowflake.Layout, opts ...Option) (*Generator, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -171,12 +160,7 @@ func New(l snowflake.Layout, opts ...Option) (*Generator, error) {
 	}
 	g.ahead = max(2, int64(DefaultMaxAhead)/g.unit)
 	for _, o := range opts {
-		if o == nil {
-			continue
-		}
-		if err := o(g); err != nil {
-			return nil, err
-		}
+		o(g)
 	}
 	g.term.Store(none(notStarted, 0, pacer{}))
 	return g, nil

@@ -308,16 +308,8 @@ func TestRefusedRanges(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotStarted)
 }
 
-func TestRefusedOptions(t *testing.T) {
-	_, err := New(snowflake.Layout{TimeUnit: time.Second}, WithMaxAhead(time.Second))
-	require.ErrorContains(t, err, "MaxAhead 1s")
-	_, err = New(snowflake.Layout{TimeUnit: time.Hour}, WithMaxAhead(2*time.Hour))
-	require.NoError(t, err, "the default")
-	_, err = New(snowflake.Layout{TimeUnit: time.Hour}, WithMaxAhead(3*time.Hour))
-	require.ErrorContains(t, err, "MaxAhead 3h0m0s is not from 2 time units (2h0m0s) to 2h0m0s")
-	_, err = New(snowflake.Layout{}, WithMaxAhead(2*time.Hour))
-	require.Error(t, err)
-	_, err = New(snowflake.Layout{WorkerBits: 40})
+func TestRefusedLayouts(t *testing.T) {
+	_, err := New(snowflake.Layout{WorkerBits: 40})
 	require.Error(t, err)
 	_, err = New(snowflake.Layout{TimeBits: 30})
 	require.ErrorContains(t, err, "end")

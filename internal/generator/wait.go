@@ -35,10 +35,8 @@ func (g *Generator) doze(t *term, v int64) {
 	if v <= t.hi {
 		d = min(d, g.until(t, v))
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-t.ended:
 	}
 }
@@ -52,9 +50,7 @@ func (g *Generator) await(ctx context.Context, t *term, v int64) error {
 		runtime.Gosched()
 		return nil
 	case errors.Is(err, ErrExhausted) && v <= t.hi:
-		timer := time.NewTimer(g.until(t, v))
-		defer timer.Stop()
-		moved = timer.C
+		moved = time.After(g.until(t, v))
 	case t.state == held, t.dropped():
 	default:
 		return err

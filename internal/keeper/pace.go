@@ -101,10 +101,8 @@ const onDemand = 250 * time.Millisecond
 // rest reports whether d passed before ctx ended. Once wanted is closed, it waits only until onDemand
 // has passed since the last call began, or twice as long as that call took if that is more.
 func (k *Keeper) rest(ctx context.Context, d time.Duration, wanted <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false
@@ -128,10 +126,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

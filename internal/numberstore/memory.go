@@ -1,6 +1,7 @@
 package numberstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -20,10 +21,7 @@ type Memory struct {
 
 // Reserve implements Store.
 func (m *Memory) Reserve(ctx context.Context, r Request) (Range, error) {
-	if err := r.Validate(); err != nil {
-		return Range{}, err
-	}
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(r.Validate(), ctx.Err()); err != nil {
 		return Range{}, err
 	}
 	m.mu.Lock()
@@ -32,9 +30,9 @@ func (m *Memory) Reserve(ctx context.Context, r Request) (Range, error) {
 		return Range{}, fmt.Errorf("%w: %q has not given %d to %d", ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
 	}
 	last, ok := m.given[r.Name]
-	switch {
-	case r.CheckClock(time.Now().UnixMilli()) != nil:
-		return Range{}, r.CheckClock(time.Now().UnixMilli())
+	switch early := r.CheckClock(time.Now().UnixMilli()); {
+	case early != nil:
+		return Range{}, early
 	case !ok && !r.Create:
 		return Range{}, fmt.Errorf("%w: %q", ErrUnknown, r.Name)
 	case !ok:

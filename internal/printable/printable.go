@@ -16,19 +16,14 @@ const Max = 500
 // Text returns s with each nonprintable character replaced by a question mark, and cut
 // after Max bytes. The result holds no terminal control sequences and no line breaks.
 func Text(s string) string {
-	shown := s
-	if len(s) > Max {
-		end := Max
-		for end > Max-utf8.UTFMax && !utf8.RuneStart(s[end]) {
-			end--
-		}
-		shown = s[:end]
+	if len(s) <= Max {
+		return plain(s)
 	}
-	shown = plain(shown)
-	if len(s) > Max {
-		shown += fmt.Sprintf("... (%d bytes)", len(s))
+	end := Max
+	for end > Max-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+		end--
 	}
-	return shown
+	return fmt.Sprintf("%s... (%d bytes)", plain(s[:end]), len(s))
 }
 
 var change = regexp.MustCompile(`incarnation of the store changed from "[^"]*" to "[^"]*"`)

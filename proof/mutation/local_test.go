@@ -9,7 +9,7 @@ const (
 // onLocal is what makes the worker ids of a host unique: the lock, and the record of
 // what was used.
 var onLocal = list{title: "local", pkg: "hostseq", mutants: []mutant{
-	{"a record that is not on disk", slotsGo, "if err := f.Sync(); err != nil {", "if err := error(nil); err != nil {", "TestRecordIsSynced"},
+	{"a record that is not on disk", slotsGo, `err = f.Sync()`, `err = nil`, "TestRecordIsSynced"},
 	// The record.
 	{"the last token is lent", "hostseq/record.go", `>= maxNumber:`, `> maxNumber:`, "TestDamagedRecord"},
 	{"the ceiling is not on record before it is used", localGo, `if err := l.save(l.Ceiling); err != nil {`, `if err := l.save(l.Floor); err != nil {`, "TestGrant"},

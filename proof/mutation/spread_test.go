@@ -71,7 +71,7 @@ var onExamplesPlain = list{title: "plain", pkg: "examples/plain", mutants: []mut
 var onGormplugin = list{title: "gormplugin", pkg: "gormplugin", mutants: []mutant{
 	{"batch.go: a call dropped in takeBack", "gormplugin/batch.go", `delete(row, m.name)`, ``, "TestEqualKeysStay"},
 	{"check.go: a call dropped in String", "gormplugin/check.go", `line("order: NO, %d keys up to %s do not sort before new ids; they would with an epoch of %d or earlier", r.Ahead, r.Max, r.Epoch)`, ``, "TestCheckTableAheadOfTheClock"},
-	{"config.go: a condition negated in Validate", "gormplugin/config.go", `if c.Wait < 0 {`, `if !(c.Wait < 0) {`, "TestBatchBelongsToItsStatement"},
+	{"config.go: a condition negated in Validate", "gormplugin/config.go", `c.Wait < 0, "wait`, `c.Wait >= 0, "wait`, "TestBatchBelongsToItsStatement"},
 	{"column.go: a condition negated in columnOf", "gormplugin/column.go", `if c.text && f.Size > 0 {`, `if !(c.text && f.Size > 0) {`, "TestBatchBelongsToItsStatement"},
 	{"key.go: a bound moved in limit", "gormplugin/key.go", `case !segment && k.most <= math.MaxUint32:`, `case !segment || k.most <= math.MaxUint32:`, "TestBatchBelongsToItsStatement"},
 	{"key.go: a bound moved in classify", "gormplugin/key.go", `if c.text && k.size > 0 && k.size < 19 {`, `if c.text && k.size >= 0 && k.size < 19 {`, "TestWays/sqlite/a_column_that_is_declared_too_small"},
@@ -109,8 +109,8 @@ var onProviders = list{title: "providers", pkg: "providers", mutants: []mutant{
 }}
 
 var onProvidersRedis = list{title: "providers redis", pkg: "providers/redis", mutants: []mutant{
-	{"config.go: a number raised in Validate", "providers/redis/config.go", `check(len(c.Addrs) == 0, "addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")`, `check(len(c.Addrs) == (0 + 1), "addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")`, "TestOpen"},
-	{"config.go: a bound moved in Validate, 2", "providers/redis/config.go", `check(c.Master != "" && c.Cluster, "master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)`, `check(c.Master != "" || c.Cluster, "master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)`, "TestKinds"},
+	{"config.go: a number raised in Validate", "providers/redis/config.go", `f.Check(len(c.Addrs) == 0, "addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")`, `f.Check(len(c.Addrs) == (0 + 1), "addrs is empty: set the host:port of the server, of the nodes of the cluster or of the Sentinels")`, "TestOpen"},
+	{"config.go: a bound moved in Validate, 2", "providers/redis/config.go", `f.Check(c.Master != "" && c.Cluster, "master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)`, `f.Check(c.Master != "" || c.Cluster, "master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)`, "TestKinds"},
 	{"redis.go: an error dropped in tlsConfig", "providers/redis/redis.go", `return nil, fmt.Errorf("providers: redis.ca_file: %w", dsn.File(err))`, `return nil, nil`, "TestTLS/miniredis"},
 	{"redis.go: a condition negated in ping", "providers/redis/redis.go", `if err == nil {`, `if !(err == nil) {`, "TestOpen"},
 }}
@@ -119,7 +119,7 @@ var onProvidersSQLDB = list{title: "providers sqldb", pkg: "providers/sqldb", mu
 	{"sqldb.go: a condition negated in open, 2", "providers/sqldb/sqldb.go", `	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
 	if err != nil {`, `	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
 	if !(err != nil) {`, "ExampleOpen"},
-	{"sqldb.go: a condition negated in choose", "providers/sqldb/sqldb.go", `if d.Name == name {`, `if !(d.Name == name) {`, "ExampleOpen"},
+	{"sqldb.go: a condition negated in choose", "providers/sqldb/sqldb.go", `return d.Name == c.Driver }`, `return d.Name != c.Driver }`, "ExampleOpen"},
 }}
 
 var spread = []list{onCLI, onCLISQLRedis, onConsole, onExamplesAttack, onExamplesCollide, onExamplesFxapp, onExamplesOwncenter, onExamplesPlain, onGormplugin, onMetrics, onProviders, onProvidersRedis, onProvidersSQLDB}

@@ -15,7 +15,7 @@ const second = time.Second
 func fair(nodes int, pool int64, faults ...Fault) Plan {
 	p := Plan{
 		Pool: pool, MaxTTL: second, Skew: second / 10, Wait: 10 * second, Length: 20 * second, Faults: faults,
-		Layout: snowflake.Layout{Epoch: 915148800000, WorkerBits: 2, SequenceBits: 2}.WithDefaults(),
+		Layout: snowflake.Layout{Epoch: 946684800000, WorkerBits: 2, SequenceBits: 2}.WithDefaults(),
 		Ahead:  5 * time.Millisecond, Net: Net{Delay: time.Millisecond},
 	}
 	for i := range nodes {

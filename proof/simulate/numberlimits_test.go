@@ -16,7 +16,7 @@ func strictly(unit, skew time.Duration) Plan {
 		Source: Sequence, Strict: true,
 		Sequence: counter.Config{
 			Namespace: "sim", MaxAhead: 200 * time.Millisecond, Skew: skew, Prefetch: 1,
-			Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: unit, WorkerBits: 2, SequenceBits: 2},
+			Layout: snowflake.Layout{Epoch: 946684800000, TimeUnit: unit, WorkerBits: 2, SequenceBits: 2},
 		},
 	}).Plan()
 	p.Net.Delay = time.Millisecond

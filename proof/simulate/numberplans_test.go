@@ -84,7 +84,7 @@ func drawNumberPlan(d draws, source Source) Plan {
 		Source: source, Strict: source == Dispenser || source != Past && d.yes("strict"), // spans run full
 		Sequence: counter.Config{
 			Namespace: namespace,
-			Layout:    snowflake.Layout{Epoch: 915148800000, TimeUnit: unit, WorkerBits: 2, SequenceBits: uint8(d.one("sequence bits", 2, 4))},
+			Layout:    snowflake.Layout{Epoch: 946684800000, TimeUnit: unit, WorkerBits: 2, SequenceBits: uint8(d.one("sequence bits", 2, 4))},
 			MaxAhead:  unit * time.Duration(d.one("ahead", 10, 2, 30)),
 			Skew:      time.Duration(d.one("skew", 100, 10, 500)) * time.Millisecond,
 			Prefetch:  1, MaxAge: time.Duration(d.one("age", 200, 20, 1000)) * time.Millisecond,

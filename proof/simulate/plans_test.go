@@ -84,7 +84,7 @@ func draw(t *rapid.T, steady, lossy []Kind) Plan {
 	unit := d.one("unit", 1, 1, 3, 10)
 	p.Layout = snowflake.Layout{
 		// Two sequence bits: processes that share a worker id and a tick soon make equal ids.
-		Epoch:    915148800000 - int64(d.int("epoch", 0, 9)),
+		Epoch:    946684800000 + int64(d.int("epoch", 0, 9)),
 		TimeUnit: time.Duration(unit) * time.Millisecond, WorkerBits: 2, SequenceBits: uint8(d.one("sequence bits", 2, 1)),
 	}.WithDefaults()
 	p.Ahead = p.Layout.TimeUnit * time.Duration(d.one("ahead", 5, 2, 20))
@@ -240,7 +240,7 @@ func drawCalmPlan(t *rapid.T) Plan {
 		MaxTTL: time.Duration(d.one("MaxTTL", 30, 20, 10)) * time.Second,
 		Skew:   time.Duration(d.one("skew", 2000, 1000, 100, 0)) * time.Millisecond,
 		New:    d.yes("new"),
-		Layout: snowflake.Layout{Epoch: 915148800000, WorkerBits: 4, SequenceBits: 4}.WithDefaults(),
+		Layout: snowflake.Layout{Epoch: 946684800000, WorkerBits: 4, SequenceBits: 4}.WithDefaults(),
 		Ahead:  generator.DefaultMaxAhead,
 		Net:    Net{Delay: time.Duration(d.one("delay", 2, 10)) * time.Millisecond},
 	}

@@ -25,7 +25,7 @@ func service(pool int64, nodes int, length time.Duration, faults ...Fault) Plan 
 	p := Plan{
 		Dice: 1, Pool: pool, MaxTTL: ttl, Skew: ttl / 10, Wait: 5 * ttl,
 		// Few sequence bits: processes that share a worker id and a tick soon make equal ids.
-		Layout: snowflake.Layout{Epoch: 915148800000, TimeUnit: time.Millisecond, WorkerBits: 3, SequenceBits: 2}.WithDefaults(),
+		Layout: snowflake.Layout{Epoch: 946684800000, TimeUnit: time.Millisecond, WorkerBits: 3, SequenceBits: 2}.WithDefaults(),
 		Ahead:  5 * time.Millisecond,
 		Net:    Net{Delay: 2 * time.Millisecond},
 		Length: length, Faults: faults,

@@ -91,7 +91,7 @@ func (c Config) Validate() error {
 	f.Check((c.CertFile == "") != (c.KeyFile == ""), "cert_file and key_file belong together: set both or none")
 	f.Check(c.Master != "" && c.Cluster, "master %q and cluster exclude each other: set master for Sentinel, cluster for a cluster", c.Master)
 	f.Check(c.DB < 0, "db %d is negative: set 0 or above", c.DB)
-	f.Check(c.DB > 0 && c.kind() == kindCluster, "db %d does not exist in a cluster: set 0", c.DB)
+	f.Check(c.DB > 0 && c.isCluster(), "db %d does not exist in a cluster: set 0", c.DB)
 	f.Check(c.Master == "" && (c.SentinelUsername != "" || c.SentinelPassword != ""),
 		"sentinel_username and sentinel_password are set without master: set master to the name that the Sentinels watch")
 	f.Check(c.PoolSize < 0, "pool_size %d is negative: set the number of connections to a node", c.PoolSize)
@@ -100,18 +100,14 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-const (
-	kindSingle   = "redis"
-	kindSentinel = "redis sentinel"
-	kindCluster  = "redis cluster"
-)
-
 func (c Config) kind() string {
 	switch {
 	case c.Master != "":
-		return kindSentinel
-	case c.Cluster || len(c.Addrs) > 1:
-		return kindCluster
+		return "redis sentinel"
+	case c.isCluster():
+		return "redis cluster"
 	}
-	return kindSingle
+	return "redis"
 }
+
+func (c Config) isCluster() bool { return c.Master == "" && (c.Cluster || len(c.Addrs) > 1) }

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,10 +113,15 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 		return nil, nil, err
 	}
 	c = c.WithDefaults()
-	d, err := choose(c.Driver, drivers)
-	if err != nil {
-		return nil, nil, err
+	i := slices.IndexFunc(drivers, func(d Driver) bool { return d.Name == c.Driver })
+	if i < 0 {
+		var linked []string
+		for _, d := range drivers {
+			linked = append(linked, d.Name)
+		}
+		return nil, nil, fmt.Errorf("providers: db.driver %q is not linked into this program: set one of: %s", c.Driver, strings.Join(linked, ", "))
 	}
+	d := drivers[i]
 	bounded, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 	defer cancel()
 	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
@@ -165,17 +171,6 @@ func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*g
 		return nil
 	}
 	return db, ping, nil
-}
-
-func choose(name string, drivers []Driver) (Driver, error) {
-	var linked []string
-	for _, d := range drivers {
-		if d.Name == name {
-			return d, nil
-		}
-		linked = append(linked, d.Name)
-	}
-	return Driver{}, fmt.Errorf("providers: db.driver %q is not linked into this program: set one of: %s", name, strings.Join(linked, ", "))
 }
 
 // gormLogger logs failed and slow statements, without their values, which may be private.
