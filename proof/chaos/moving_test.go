@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/keeper"
 	testlimit "github.com/snowlease/snowlease/internal/test/limit"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/migrate"
@@ -38,7 +38,7 @@ type place struct {
 
 // request asks for the worker ids from first to last; a last of 0 stands for that of the layout.
 func (p place) request(first, last int64) lease.Request {
-	r := keeper.NewRequest(p.namespace, p.layout)
+	r := memcenter.NewRequest(p.namespace, p.layout)
 	r.TTL, r.MaxTTL, r.Skew, r.First = ttl, 30*time.Second, 200*time.Millisecond, first
 	if last > 0 {
 		r.Last = last
