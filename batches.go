@@ -1,6 +1,9 @@
 package snowlease
 
-import "sync/atomic"
+import (
+	"math"
+	"sync/atomic"
+)
 
 // Batches counts successful calls of NextIDs by how many ids they returned. Calls with an
 // empty slice are not counted.
@@ -12,22 +15,15 @@ type Batches struct {
 }
 
 // batches is shared by a worker and all its Streams.
-type batches struct{ upTo10, upTo100, upTo1000, more atomic.Int64 }
+type batches [4]atomic.Int64
 
 func (b *batches) add(ids int) {
-	switch {
-	case ids == 0:
-	case ids <= 10:
-		b.upTo10.Add(1)
-	case ids <= 100:
-		b.upTo100.Add(1)
-	case ids <= 1000:
-		b.upTo1000.Add(1)
-	default:
-		b.more.Add(1)
+	for i, most := range [...]int{10, 100, 1000, math.MaxInt} {
+		if ids > 0 && ids <= most {
+			b[i].Add(1)
+			return
+		}
 	}
 }
 
-func (b *batches) load() Batches {
-	return Batches{b.upTo10.Load(), b.upTo100.Load(), b.upTo1000.Load(), b.more.Load()}
-}
+func (b *batches) load() Batches { return Batches{b[0].Load(), b[1].Load(), b[2].Load(), b[3].Load()} }

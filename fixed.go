@@ -25,9 +25,6 @@ func Fixed(layout snowflake.Layout, worker int64) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if worker < 0 || worker >= layout.Workers() {
-		return nil, fmt.Errorf("snowlease: fixed: worker %d is not 0 to %d, which the layout's %d worker bits hold", worker, layout.Workers()-1, layout.WorkerBits)
-	}
 	w, err := New(source.With[Status]{Setup: source.Setup[Status]{Source: fixed{gen, worker}}}, cfg)
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func TestFixedRefuses(t *testing.T) {
 	}
 	for _, worker := range []int64{-1, 32} {
 		_, err := snowlease.Fixed(snowflake.Layout{}, worker)
-		require.EqualError(t, err, fmt.Sprintf("snowlease: fixed: worker %d is not 0 to 31, which the layout's 5 worker bits hold", worker))
+		require.EqualError(t, err, fmt.Sprintf("snowlease: snowflake: worker id %d is not 0 to 31", worker))
 	}
 }
 

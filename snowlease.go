@@ -29,6 +29,7 @@ package snowlease
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/source"
@@ -86,5 +87,10 @@ func New(center lease.Center, cfg Config) (*Worker, error) {
 			return nil, err
 		}
 	}
-	return w, w.bind()
+	ids, err := w.source.For(cfg.Business)
+	if err != nil {
+		return nil, fmt.Errorf("snowlease: %w", err)
+	}
+	w.own = newStream(ids, w)
+	return w, nil
 }

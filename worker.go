@@ -36,16 +36,6 @@ type Worker struct {
 
 var _ snowflake.Source = (*Worker)(nil)
 
-// bind makes the stream of the worker's own business number.
-func (w *Worker) bind() error {
-	ids, err := w.source.For(w.cfg.Business)
-	if err != nil {
-		return fmt.Errorf("snowlease: %w", err)
-	}
-	w.own = newStream(ids, w)
-	return nil
-}
-
 // NextID returns the next id, which is greater than all ids with the same business number
 // that this worker issued before the call. It does no I/O, takes no lock and allocates
 // nothing. If a burst has reached Config.MaxAhead, it sleeps for at most one tick of the

@@ -81,10 +81,7 @@ func nameKind(info *field.TypeInfo) error {
 	if dot < 0 || !token.IsIdentifier(kind[dot+1:]) || kind[:dot] == "main" {
 		return fmt.Errorf("no other package can name the kind %s: declare it as a type of a package that is not main", kind)
 	}
-	var err error // package reflect escapes dots after the last slash of a path
-	if info.PkgPath, err = url.PathUnescape(kind[:dot]); err != nil {
-		return fmt.Errorf("the package of the kind %s: %w", kind, err)
-	}
+	info.PkgPath, _ = url.PathUnescape(kind[:dot]) // package reflect escapes dots after the last slash of a path
 	// The name of the package alone could be that of a variable in Ent's code, such as ids.
 	info.PkgName = "kind" + strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -35,9 +35,6 @@ func History(cfg Config, w *IdWorker) (*history.Issuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := p.noHistory(w); why != "" {
-		return nil, fmt.Errorf("%w: %s", errNoPast, why)
-	}
 	return p.history(w)
 }
 
@@ -57,6 +54,9 @@ func (p plan) noHistory(w *IdWorker) string {
 }
 
 func (p plan) history(w *IdWorker) (*history.Issuer, error) {
+	if why := p.noHistory(w); why != "" {
+		return nil, fmt.Errorf("%w: %s", errNoPast, why)
+	}
 	i, err := history.New(past(w.Center()), history.Config{
 		Namespace: p.Namespace, Layout: p.layout, Reserved: p.Reserved, Business: p.Business, Ahead: p.Lease.MaxTTL + p.Store.Skew + clockFault,
 		Ready: func() error { return lent(w) },

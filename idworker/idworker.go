@@ -102,11 +102,7 @@ func (p plan) assemble(center lease.Center, setup source.Setup[snowlease.Status]
 		return nil, err
 	}
 	b := &built{plan: p, worker: w, log: o.log}
-	if why := p.noHistory(w); why != "" {
-		b.none = fmt.Errorf("%w: %s", errNoPast, why)
-	} else if b.past, err = p.history(w); err != nil {
-		return nil, errors.Join(err, w.Stop(context.Background()))
-	}
+	b.past, b.none = p.history(w)
 	return b, nil
 }
 

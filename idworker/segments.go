@@ -119,7 +119,14 @@ func (s *Segments) make(c Config, o options) error {
 			return err
 		}
 		s.byName[g.Name] = issuer
-		s.warn(g.Name, store, logged)
+		if c, ok := store.(interface{ Warnings() []string }); ok {
+			for _, text := range c.Warnings() {
+				if !logged[text] {
+					s.log.Warn("idworker segment", "segment", g.Name, "warning", text)
+				}
+				logged[text] = true
+			}
+		}
 	}
 	return s.makeSeries(c, db)
 }
@@ -184,20 +191,6 @@ func (s *Segments) onRedis(c Config, client redis.UniversalClient, where Segment
 		s.stores = append(s.stores, d)
 		return d, nil
 	}, nil
-}
-
-// warn logs what a store could not check, once for all its segments.
-func (s *Segments) warn(name string, store segment.Store, logged map[string]bool) {
-	c, ok := store.(interface{ Warnings() []string })
-	if !ok {
-		return
-	}
-	for _, text := range c.Warnings() {
-		if !logged[text] {
-			s.log.Warn("idworker segment", "segment", name, "warning", text)
-		}
-		logged[text] = true
-	}
 }
 
 // makeSeries creates the series of c, which are in SQL.

@@ -106,7 +106,8 @@ func TestBurstWaitsForTheLead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := snowflake.Yitter()
-		l.Epoch = time.Now().Add(-time.Hour).UnixMilli() // the clock here begins in 2000
+		l.Epoch = time.Now().UnixMilli() // the clock here begins in 2000, and no epoch lies before
+		time.Sleep(time.Hour)
 		g, err := New(l)
 		require.NoError(t, err)
 		begun := time.Now()

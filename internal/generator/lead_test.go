@@ -218,7 +218,8 @@ func TestLeadGoesOnUnderAnotherRange(t *testing.T) {
 func TestWaitWhileTheCenterIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := snowflake.JSSafe()
-		l.Epoch = time.Now().Add(-time.Hour).UnixMilli() // the clock here begins in 2000
+		l.Epoch = time.Now().UnixMilli() // the clock here begins in 2000, and no epoch lies before
+		time.Sleep(time.Hour)
 		g, err := New(l)
 		require.NoError(t, err)
 		r := lent(1, time.Now().UnixMilli(), 30*time.Second)
