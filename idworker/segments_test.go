@@ -141,6 +141,10 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 	orders := []segment.Config{{Name: "orders"}}
 	never := []segment.Config{{Name: "orders"}, {Name: "members", Create: segment.CreateNever}}
 	db, client := fx.Supply(newSQLite(t)), universal(newRedis(t, miniredis.RunT(t).Addr()))
+	strict := []segment.Config{{Name: "orders", Order: segment.OrderStrict}}
+	locked := miniredis.RunT(t)
+	locked.RequireAuth("right")
+	refused := fx.Options(db, universal(newRedis(t, locked.Addr())))
 	for _, c := range []struct {
 		says    string
 		cfg     idworker.Config
@@ -155,6 +159,9 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		{`"orders" is used twice`, idworker.Config{Segments: append(orders, orders...)}, db},
 		{"wait -1s is negative", idworker.Config{Segments: orders, Wait: -time.Second}, db},
 		{"segments[0]", idworker.Config{Segments: []segment.Config{{Name: "a b"}}}, db},
+		{"open \"orders/orders\": segment: no number available: redisseq: reserve", idworker.Config{Segments: orders, SegmentStore: "redis", Wait: time.Hour}, refused},
+		{"open \"orders/orders\": segment: no number available: redisseq: look at", idworker.Config{Segments: strict, SegmentStore: "redis", Wait: time.Hour}, refused},
+		{"open \"orders/orders\": segment: no number available: redisseq: install", idworker.Config{Segments: strict, SegmentStore: "db+redis", Wait: time.Hour}, refused},
 		{`"orders/members"`, idworker.Config{Segments: never, Wait: 5 * time.Second}, db},
 	} {
 		t.Run(c.says, func(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/redissegments"
+	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -55,6 +57,20 @@ func TestStartFailsAtOnce(t *testing.T) {
 		require.ErrorIs(t, err, lease.ErrSetup, name)
 		require.ErrorContains(t, err, c.want, name)
 		require.NotContains(t, err.Error(), "geheim", name)
+		store, err := redissegments.New(client)
+		require.NoError(t, err)
+		for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
+			cfg := segment.Config{Namespace: "shop", Name: "orders", Order: order}
+			dispenser, err := redissegments.NewDispenser(client, segment.NewMemory(), cfg)
+			require.NoError(t, err)
+			for _, s := range []segment.Store{store, dispenser} {
+				_, err := segment.Open(t.Context(), s, cfg)
+				require.ErrorIs(t, err, lease.ErrSetup, name)
+				require.ErrorContains(t, err, c.want, name)
+			}
+			require.NoError(t, dispenser.Close())
+		}
+		require.NoError(t, store.Close())
 		require.NoError(t, client.Close())
 		center, err = open(t, shrunk{client})
 		require.NoError(t, err)

@@ -170,6 +170,16 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 	}
 }
 
+// Look returns an error if Redis or the store behind it does not answer, such as a lease.ErrSetup
+// for a wrong password. segment.Open calls it.
+func (d *Dispenser) Look(ctx context.Context, name string) error {
+	err := d.leave(ctx, name, rand.Text()) // Redis has told nobody of that name to fetch
+	if reader, ok := d.store.(numberstore.Reader); ok && err == nil {
+		_, err = reader.Given(ctx, name)
+	}
+	return err
+}
+
 // deal waits for no replicas, because the store behind it makes numbers unique.
 func (d *Dispenser) deal(ctx context.Context, call redisconn.Call) (redisconn.Reply, error) {
 	return deal(ctx, d.conn, call, "dispenser")

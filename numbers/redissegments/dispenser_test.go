@@ -587,4 +587,11 @@ func TestNewDispenserRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "name is empty")
 	_, err = redissegments.New(nil)
 	require.ErrorIs(t, err, redisseq.ErrClient)
+
+	center, err := dbseq.Open("sqlite", filepath.Join(t.TempDir(), "missing", "app.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, center.Close()) })
+	_, err = segment.Open(t.Context(), dispenser(t, redistest.NewMini(t).Client(t), center.Numbers(), ordered()), ordered())
+	require.ErrorIs(t, err, lease.ErrSetup)
+	require.ErrorContains(t, err, "check that the folder of the file exists")
 }

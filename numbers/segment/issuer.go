@@ -94,9 +94,9 @@ func (i *Issuer) reserve(ctx context.Context, n, above int64) (numberstore.Range
 
 // Start starts a goroutine that prefetches until Close. It waits for the first numbers
 // until ctx ends and retries if the store fails; after an error the Issuer is closed. In
-// strict order it looks at the store once, unless that is a Dispenser, and only a
-// lease.ErrSetup is an error: the first number shows whether the name exists. A second Start
-// before Close is an error and changes nothing.
+// strict order it looks at the store once, and only a lease.ErrSetup is an error: the first
+// number shows whether the name exists. A second Start before Close is an error and changes
+// nothing.
 //
 // Errors: ErrUnknown, ErrEnd and ErrClosed, without waiting. ErrUnavailable when ctx
 // ends, or at once with a lease.ErrSetup of the store, such as for a wrong password.
@@ -124,8 +124,13 @@ func (i *Issuer) Start(ctx context.Context) error {
 func (i *Issuer) look(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if reader, ok := i.store.(numberstore.Reader); ok {
-		_, err = reader.Given(ctx, i.cfg.key())
+	switch store := i.store.(type) {
+	case numberstore.Reader:
+		_, err = store.Given(ctx, i.cfg.key())
+	case interface {
+		Look(ctx context.Context, name string) error
+	}: // a dispenser
+		err = store.Look(ctx, i.cfg.key())
 	}
 	if errors.Is(err, lease.ErrSetup) {
 		return err
