@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
 	"gorm.io/gorm"
 
@@ -71,32 +72,46 @@ func knownHosts(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// serve answers requests while the application runs. It takes the ports at once, before a
-// start hook borrows or writes anything.
-func serve(lc fx.Lifecycle, sh fx.Shutdowner, cfg config, h handlers, log *slog.Logger) error {
-	clients, err := net.Listen("tcp", cfg.Listen)
-	if err != nil {
-		return fmt.Errorf("%w: choose another address with -listen, such as 127.0.0.1:0", err)
-	}
-	operators := clients
-	if cfg.Operators != "" {
-		if operators, err = net.Listen("tcp", cfg.Operators); err != nil {
-			return errors.Join(fmt.Errorf("%w: choose another address for the setting operators", err), clients.Close())
+// ports are where the service listens.
+type ports struct{ clients, operators net.Listener }
+
+// listen takes the ports when the pools are open, which fx closes if one is in use, and before the
+// worker borrows or writes anything.
+func listen(lc fx.Lifecycle, cfg config, _ *gorm.DB, _ redis.UniversalClient) *ports {
+	p := new(ports)
+	lc.Append(fx.StartStopHook(func() (err error) {
+		if p.clients, err = net.Listen("tcp", cfg.Listen); err != nil {
+			return fmt.Errorf("%w: choose another address with -listen, such as 127.0.0.1:0", err)
 		}
-		serveAt(lc, sh, operators, h.operators, log)
-	}
-	serveAt(lc, sh, clients, h.clients, log)
-	lc.Append(fx.StartHook(func() {
-		log.Info("fxapp: serving", "url", "http://"+clients.Addr().String()+"/orders", "console", "http://"+operators.Addr().String()+"/idworker/")
+		p.operators = p.clients
+		if cfg.Operators != "" {
+			if p.operators, err = net.Listen("tcp", cfg.Operators); err != nil {
+				return errors.Join(fmt.Errorf("%w: choose another address for the setting operators", err), p.clients.Close())
+			}
+		}
+		return nil
+	}, func() { // unless a server has closed them
+		_, _ = p.clients.Close(), p.operators.Close()
 	}))
-	return nil
+	return p
 }
 
-func serveAt(lc fx.Lifecycle, sh fx.Shutdowner, listener net.Listener, h http.Handler, log *slog.Logger) {
+// serve answers requests while the application runs.
+func serve(lc fx.Lifecycle, sh fx.Shutdowner, cfg config, p *ports, h handlers, log *slog.Logger) {
+	if cfg.Operators != "" {
+		serveAt(lc, sh, &p.operators, h.operators, log)
+	}
+	serveAt(lc, sh, &p.clients, h.clients, log)
+	lc.Append(fx.StartHook(func() {
+		log.Info("fxapp: serving", "url", "http://"+p.clients.Addr().String()+"/orders", "console", "http://"+p.operators.Addr().String()+"/idworker/")
+	}))
+}
+
+func serveAt(lc fx.Lifecycle, sh fx.Shutdowner, listener *net.Listener, h http.Handler, log *slog.Logger) {
 	server := &http.Server{Handler: h, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second}
 	lc.Append(fx.StartStopHook(func() {
 		go func() {
-			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			if err := server.Serve(*listener); !errors.Is(err, http.ErrServerClosed) {
 				log.Error("fxapp: HTTP server", "err", err)
 				_ = sh.Shutdown(fx.ExitCode(1)) // fails only if the application is already stopping
 			}

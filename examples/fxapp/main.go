@@ -51,18 +51,20 @@ func main() {
 
 // wiring returns the application. Modules start in this order and stop in reverse.
 func wiring(cfg config, out io.Writer, log *slog.Logger) fx.Option {
-	options := []fx.Option{
+	listening, serving := fx.Options(), fx.Options()
+	if !cfg.Once { // fx invokes the functions of modules in their order, before those beside them
+		listening, serving = fx.Module("ports", fx.Provide(listen), fx.Invoke(func(*ports) {})), fx.Invoke(serve)
+	}
+	return fx.Options(
 		fx.Supply(cfg, cfg.Providers, cfg.IDWorker, cfg.GORMPlugin, log, fx.Annotate(out, fx.As(new(io.Writer)))),
 		fx.Provide(newStore, newHandlers),
-		providers.Module,  // *gorm.DB and redis.UniversalClient
+		providers.Module, // *gorm.DB and redis.UniversalClient
+		listening,
 		idworker.Module,   // *idworker.IdWorker and *idworker.Segments
 		gormplugin.Module, // fills primary keys; must precede every module that writes
 		fx.Invoke(createTables, insertSamples),
-	}
-	if !cfg.Once {
-		options = append(options, fx.Invoke(serve))
-	}
-	return fx.Options(options...)
+		serving,
+	)
 }
 
 // A failure keeps what the constructor that failed returned. The error of the application

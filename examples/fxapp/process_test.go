@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/fx"
+	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/internal/test/limit"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -40,6 +43,15 @@ func TestProcess(t *testing.T) {
 	require.EqualError(t, err, "exit status 1")
 	require.Contains(t, string(out), "fxapp: cannot start: listen tcp "+l.Addr().String()+": bind: address already in use: choose another address with -listen")
 	require.NotContains(t, string(out), "worker id borrowed", "nothing is borrowed or written where the port is in use")
+
+	cfg, err := load([]string{"-dsn", emptyFile(t), "-listen", l.Addr().String()}, nil, io.Discard)
+	require.NoError(t, err)
+	var db *gorm.DB
+	app := fx.New(fx.NopLogger, wiring(cfg, io.Discard, slog.New(slog.DiscardHandler)), fx.Populate(&db))
+	require.ErrorContains(t, app.Start(t.Context()), "address already in use")
+	pool, err := db.DB()
+	require.NoError(t, err)
+	require.EqualError(t, pool.PingContext(t.Context()), "sql: database is closed")
 
 	serving, stderr, ended := command("-listen", "127.0.0.1:0"), newOutput(), make(chan struct{})
 	serving.Stderr = stderr
