@@ -22,6 +22,11 @@ func Joined(stored, known lease.Pin, hold int64, req lease.Request) (lease.Pin, 
 		stored = holding(req.Pin(), hold, req)
 	}
 	pin, ok := stored.Join(req)
+	if c := stored.Change; !c.Falls && c.MaxTTL > 0 && pin.Skew > stored.Skew {
+		// No grant goes by the new MaxTTL yet, and whoever needs it asks again. So the skew is taken
+		// from it, and what slots show does not grow by being read back.
+		pin.MaxTTL = max(stored.Hold()-pin.Skew, c.MaxTTL, req.MaxTTL)
+	}
 	least := known
 	if known.Change != (lease.PinChange{}) { // the grant keeps to the lower values
 		least.MaxTTL, least.Skew = known.Change.MaxTTL, known.Change.Skew

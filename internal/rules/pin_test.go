@@ -53,6 +53,35 @@ func TestHoldOfSlots(t *testing.T) {
 	}
 }
 
+// Members who lose the record of the namespace again and again read the same hold back, whoever is
+// the first and however that divides the hold.
+func TestHoldIsReadBack(t *testing.T) {
+	t.Parallel()
+	for _, maxTTLs := range [][3]time.Duration{{40, 20, 30}, {20, 30, 40}} {
+		hold := int64(0)
+		for i := range 6 {
+			pin := lease.Pin{}
+			if i == 1 {
+				pin = lease.ParsePin("layout={l} pool=2 max_ttl=40s skew=1s falls_to=20s/1s at=5")
+			}
+			for j := range 6 {
+				m, before := (i+j*(1+i%2))%3, pin.Hold()
+				req := request(byte(m))
+				req.MaxTTL, req.Skew = maxTTLs[m]*time.Second, time.Duration(m+1)*time.Second
+				var err error
+				pin, err = Joined(pin, lease.Pin{}, hold, req)
+				require.NoError(t, err)
+				require.NoError(t, lease.ParsePin(pin.String()).Err())
+				require.GreaterOrEqual(t, pin.MaxTTL, req.MaxTTL)
+				require.GreaterOrEqual(t, pin.Skew, req.Skew)
+				require.GreaterOrEqual(t, pin.Hold(), before)
+			}
+			hold = ms(pin.Hold())
+			require.Equal(t, ms(43*time.Second), hold)
+		}
+	}
+}
+
 // The renewal that would let the pin fall notices a loss: ranges may begin as far ahead as the pin
 // allows for.
 func TestLossBeforeAFall(t *testing.T) {

@@ -44,8 +44,9 @@
 //     twice, is deleted with its key only;
 //   - replicas lag, and snapshots are old, by at most 1.5 s.
 //
-// For the second half all processes are restarted with the greatest times. The skew that is
-// known after a loss is that of who asks first, so clocks keep to the least.
+// For the second half all processes are restarted with the greatest times. It begins once these are
+// on record, and goes back to no older data. The skew that is known after a loss is that of who asks
+// first, so clocks keep to the least.
 //
 // # Without a center
 //

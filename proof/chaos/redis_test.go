@@ -172,23 +172,17 @@ func (a *arena) noticed(ctx context.Context) error {
 	if a.noticedBy != nil {
 		return a.noticedBy(ctx)
 	}
-	c, closer, err := a.direct().center("")
-	if err != nil {
-		return err
-	}
 	least, _ := a.crew.differ()
 	g := lease.Grant{Request: least.of(request())}
 	g.Owner = lease.NewOwner() // an owner without a lease
-	for {
-		_, err = c.Renew(ctx, g)
-		if errors.Is(err, lease.ErrLost) || errors.As(err, new(*lease.QuarantineError)) {
-			return closer.Close()
+	return a.ask(func(c lease.Center) (err error) {
+		for ; ctx.Err() == nil; pause(ctx, 50*time.Millisecond) {
+			if _, err = c.Renew(ctx, g); errors.Is(err, lease.ErrLost) || errors.As(err, new(*lease.QuarantineError)) {
+				return nil
+			}
 		}
-		if ctx.Err() != nil {
-			return errors.Join(err, closer.Close())
-		}
-		pause(ctx, 50*time.Millisecond)
-	}
+		return err
+	})
 }
 
 // newSentinel is a master with two replicas, and sentinels that replace it. It keeps

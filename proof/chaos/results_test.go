@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -46,16 +47,6 @@ func (r *results) write() {
 	if *reportTo == "" || len(r.stages) == 0 {
 		return
 	}
-	engine, _, _ := strings.Cut(r.stages[0].name, " ")
-	for _, s := range r.stages {
-		if e, _, _ := strings.Cut(s.name, " "); e != engine {
-			engine = ""
-		}
-	}
-	run := "TestChaos$"
-	if engine != "" {
-		run = "TestChaos/" + engine + "$"
-	}
 	flags := fmt.Sprintf("-chaos.duration=%v -chaos.seed=%d", *duration, r.seed)
 	if *losses > 1 {
 		flags += fmt.Sprintf(" -chaos.losses=%d", *losses)
@@ -65,7 +56,7 @@ func (r *results) write() {
 	}
 	text := fmt.Sprintf("    cd proof/chaos && go test -count=1 -v -timeout 0 -run '%s' . %s\n\n"+
 		"%s. %d processes at a time for %d worker ids, TTL %v, skew %v.\n\n%s",
-		run, flags, time.Now().UTC().Format(time.DateOnly), *size, workers, ttl, skew, table(r.stages, r.all))
+		flag.Lookup("test.run").Value, flags, time.Now().UTC().Format(time.DateOnly), *size, workers, ttl, skew, table(r.stages, r.all))
 	require.NoError(r.t, os.WriteFile(*reportTo, []byte(text), 0o644))
 }
 

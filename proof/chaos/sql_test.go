@@ -156,28 +156,32 @@ func newPair(
 	dsn := fmt.Sprintf("app:app@tcp(%s)/test?parseTime=true&timeout=2s", at)
 	d := newDatabase(t, mysqlKind, "mysql", dsn, primary, func() []*testserver.Server { return []*testserver.Server{primary, replica} })
 	require.NoError(t, d.exec(t.Context(), "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'app'", "GRANT ALL ON test.* TO app@'127.0.0.1'"))
-	dead := false // the replica is a former primary
+	dead, early := false, true // whether the replica is a former primary, and when it died, times differed
+	promote := func(ctx context.Context, random *rand.Rand) error {
+		if dead {
+			replica.Wipe()
+			// A new server: the former primary would skip the transactions that it
+			// wrote itself.
+			replica = newReplica(t, primary)
+			replica.ShiftClock(d.clock.off)
+		}
+		d.clock.ready(ctx)
+		replica.CutLink()
+		pause(ctx, d.lag(3*time.Second, random.Float64()))
+		primary.Kill() // never two primaries
+		replica.Promote()
+		primary, replica, dead = replica, primary, true
+		_, early = d.crew.differ()
+		d.server = primary
+		return d.lead(at, primary.Addr())
+	}
 	d.faults = append(d.sqlFaults([]string{"SET GLOBAL read_only = ON"}, []string{"SET GLOBAL read_only = OFF"}),
-		fault{"replica promoted whose link was cut", func(ctx context.Context, random *rand.Rand) error {
-			if dead {
-				replica.Wipe()
-				// A new server: the former primary would skip the transactions that it
-				// wrote itself.
-				replica = newReplica(t, primary)
-				replica.ShiftClock(d.clock.off)
-			}
-			d.clock.ready(ctx)
-			replica.CutLink()
-			pause(ctx, d.lag(3*time.Second, random.Float64()))
-			primary.Kill() // never two primaries
-			replica.Promote()
-			primary, replica, dead = replica, primary, true
-			d.server = primary
-			return d.lead(at, primary.Addr())
-		}},
-		fault{"failed back to the former primary as it was", func(ctx context.Context, _ *rand.Rand) error {
-			if !dead {
-				return nil
+		fault{"replica promoted whose link was cut", promote},
+		fault{"failed back to the former primary as it was", func(ctx context.Context, random *rand.Rand) error {
+			if early {
+				if err := promote(ctx, random); err != nil {
+					return err
+				}
 			}
 			d.clock.ready(ctx)
 			primary.Kill()
@@ -194,6 +198,7 @@ func newPair(
 func newPostgres(t *testing.T) *arena {
 	server := testserver.NewPostgres(t, "-c", "restore_command=/bin/false", "-c", "recovery_target_timeline=current", "-c", "hot_standby=on")
 	d := newDatabase(t, postgre, "pgx", server.DSN()+" connect_timeout=2", server, func() []*testserver.Server { return []*testserver.Server{server} })
+	older := filepath.Join(t.TempDir(), "data") // the only copy: one of each fault would fill the disk
 	d.faults = append(d.sqlFaults(readOnly("on"), readOnly("off")),
 		fault{"database stopped, started as a standby and promoted", func(ctx context.Context, random *rand.Rand) error {
 			server.Stop()
@@ -203,7 +208,6 @@ func newPostgres(t *testing.T) *arena {
 			return errors.Join(err, d.exec(ctx, "SELECT pg_promote()"))
 		}},
 		fault{"database fell back to older data", func(ctx context.Context, random *rand.Rand) error {
-			older := filepath.Join(t.TempDir(), "data")
 			copyData := func(from, to string) error {
 				return errors.Join(os.RemoveAll(to), exec.CommandContext(ctx, "cp", "-a", from, to).Run())
 			}

@@ -212,7 +212,7 @@ func (s *stage) uproar(ctx context.Context, round uint64) {
 		servers.faults = servers.once
 		require.NoError(s, begin(3, servers, s.length/2))
 		require.NoError(s, s.align(ctx))
-		s.wait(ctx, "the worker ids are not lent to processes with the same times", func() bool { return s.holders(nil) >= s.pool()/2 })
+		s.wait(ctx, "the pin is not that of the greatest times", func() bool { return s.settled(ctx) && s.holders(nil) >= s.pool()/2 })
 		servers.once = without(s.arena.faults, func(f fault) bool { return !isWhole(f) })
 		servers.faults = s.arena.faults
 	}
@@ -276,14 +276,23 @@ func (s *stage) make(ctx context.Context, f fault, random *rand.Rand) error {
 // open creates the namespace.
 func (s *stage) open(ctx context.Context) {
 	s.Helper()
-	c, closer, err := s.direct().center("")
-	require.NoError(s, err)
 	req := request()
 	req.Owner = lease.NewOwner()
-	if init := c.Extras().Init; init != nil {
-		err = init(ctx, req)
+	require.NoError(s, s.ask(func(c lease.Center) error {
+		if init := c.Extras().Init; init != nil {
+			return init(ctx, req)
+		}
+		return nil
+	}))
+}
+
+// ask calls f with the center, which no proxy disturbs.
+func (a *arena) ask(f func(lease.Center) error) error {
+	c, closer, err := a.direct().center("")
+	if err != nil {
+		return err
 	}
-	require.NoError(s, errors.Join(err, closer.Close()))
+	return errors.Join(f(c), closer.Close())
 }
 
 func (s *stage) wait(ctx context.Context, what string, ok func() bool) {

@@ -74,6 +74,16 @@ func (c *crew) align(ctx context.Context) error {
 	return nil
 }
 
+// settled reports whether the pin on record is that of the greatest times.
+func (a *arena) settled(ctx context.Context) bool {
+	var r lease.Record
+	err := a.ask(func(c lease.Center) (err error) {
+		r, err = c.Extras().Operator.Record(ctx, namespace)
+		return err
+	})
+	return err == nil && r.Pin == spread[len(spread)-1].of(request()).Pin()
+}
+
 // lag returns for how long a replica lacks what its primary has, up to most.
 func (a *arena) lag(most time.Duration, fraction float64) time.Duration {
 	if _, differ := a.crew.differ(); differ {

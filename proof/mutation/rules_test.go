@@ -107,6 +107,8 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants: []mutant{
 	{"a pin falls before a loss counts", "internal/rules/verbs.go", `if ns.Meta == before {`, `if pin == before.Pin {`, "TestLossBeforeAFall"},
 	{"what slots show is used at once", "internal/rules/pin.go", `p.MaxTTL, p.Change = min(p.Used(), shown-p.Skew),`, `p.MaxTTL, p.Change = req.MaxTTL,`, "TestHoldOfSlots"},
+	{"what slots show grows by being read back", "internal/rules/pin.go", `pin.Skew > stored.Skew`, `false`, "TestHoldIsReadBack"},
+	{"a skew is taken from what grants go by", "internal/rules/pin.go", `c.MaxTTL, req.MaxTTL)`, `req.MaxTTL)`, "TestHoldIsReadBack"},
 	{"a fall is like an earlier one", "lease/owner.go", `return -int64(binary.LittleEndian.Uint32(o[8:]))`, `return 0 * int64(binary.LittleEndian.Uint32(o[8:]))`, "TestChangesDiffer"},
 	{"a raise is like an earlier one", "lease/owner.go", `return -int64(binary.LittleEndian.Uint32(o[8:]))`, `return 0 * int64(binary.LittleEndian.Uint32(o[8:]))`, "TestChangesDiffer"},
 	{"numbers are taken as they are read", "internal/rules/check.go", `return damaged("%s is %d, not 0 to %d", what, n, limit-1)`, `return nil`, "TestNumbersOfRecords"},
