@@ -10,31 +10,27 @@ import (
 	"gorm.io/gorm/utils"
 )
 
-// maxKept is the size in ids above which a batch is not kept for later statements.
-const maxKept = 1 << 14
-
-// A batch holds the ids of one statement until its end and is then reused.
+// A batch holds the ids of one statement. It is the context of that statement, since GORM copies
+// clauses and settings when it begins a transaction, and contexts not. Other statements may have
+// a context from it.
 type batch struct {
-	key  *key
-	ids  []int64
-	rows []uintptr // the structs or maps that got ids, in the order of ids
-}
-
-// filling is the context of a statement that has a batch. GORM copies clauses and settings when
-// it begins a transaction, and contexts not. Other statements may have a context from it.
-type filling struct {
 	context.Context //nolint:containedctx // of which it is one
 	stmt            *gorm.Statement
-	batch           *batch
+	key             *key
+	ids             []int64
+	rows            []uintptr // the structs or maps that got ids, in the order of ids
+	id              [1]int64  // of one row
+	row             [1]uintptr
+	waiting         waiting
 }
 
-type fillingKey struct{}
+type batchKey struct{}
 
-func (f *filling) Value(k any) any {
-	if k == (fillingKey{}) {
-		return f
+func (b *batch) Value(k any) any {
+	if k == (batchKey{}) {
+		return b
 	}
-	return f.Context.Value(k)
+	return b.Context.Value(k)
 }
 
 // settleBatch runs after the INSERT. If it was refused or not sent, the values lose the
@@ -43,21 +39,17 @@ func (f *filling) Value(k any) any {
 // keep their ids so that another attempt cannot store them twice.
 func (p *Plugin) settleBatch(db *gorm.DB) {
 	stmt := db.Statement
-	f, ok := stmt.Context.Value(fillingKey{}).(*filling)
-	if !ok || f.stmt != stmt {
+	b, ok := stmt.Context.Value(batchKey{}).(*batch)
+	if !ok || b.stmt != stmt {
 		return
 	}
-	b := f.batch
+	if stmt.Context == b { // and not another one around it
+		stmt.Context = b.Context
+	}
 	if db.Error != nil && (stmt.SQL.Len() == 0 || refused(db)) {
 		b.takeBack(stmt)
 	}
-	*b = batch{ids: b.ids[:0], rows: b.rows[:0]}
-	if stmt.Context == f { // and not another one around it
-		stmt.Context = f.Context
-		if cap(b.ids) <= maxKept {
-			p.batches.Put(b)
-		}
-	}
+	b.ids, b.rows = nil, nil
 }
 
 // refused reports whether the statement's error says that the INSERT stored nothing, on

@@ -40,12 +40,12 @@ func TestBatchBelongsToItsStatement(t *testing.T) {
 	db := open(t, New(&counting{}, Config{}))
 	copied := false
 	require.NoError(t, db.Callback().Create().Before("gorm:create").Register("copy", func(tx *gorm.DB) {
-		f, ok := tx.Statement.Context.(*filling)
-		if ok && f.stmt == tx.Statement && !copied {
+		b, ok := tx.Statement.Context.(*batch)
+		if ok && b.stmt == tx.Statement && !copied {
 			copied = true
 			require.NoError(t, tx.Session(&gorm.Session{}).Create(&row{Model{ID: 1 << 40}}).Error)
-			require.True(t, tx.Statement.Context == f)
-			require.Equal(t, []int64{1}, f.batch.ids)
+			require.True(t, tx.Statement.Context == b)
+			require.Equal(t, []int64{1}, b.ids)
 		}
 	}))
 	tx := db.Session(&gorm.Session{}).Where("id", 0)

@@ -31,7 +31,6 @@ type Plugin struct {
 	cfg     Config
 	waited  error // the cause of the end of a context after Config.Wait
 	exclude map[string]bool
-	batches sync.Pool // of *batch
 }
 
 var _ gorm.Plugin = (*Plugin)(nil)
@@ -51,7 +50,6 @@ func New(source snowflake.Source, cfg Config) *Plugin {
 	for _, table := range cfg.Exclude {
 		p.exclude[table] = true
 	}
-	p.batches.New = func() any { return new(batch) }
 	return p
 }
 

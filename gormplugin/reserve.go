@@ -13,7 +13,6 @@ import (
 
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list gormplugin.Module before every module that writes, so that the worker starts before them and stops after them"
@@ -25,11 +24,13 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, n int) (*batch, error) {
 		return nil, k.err
 	}
 	k.warn(db)
-	b := p.batches.Get().(*batch)
-	b.key, b.ids, b.rows = k, slices.Grow(b.ids[:0], n)[:n], slices.Grow(b.rows[:0], n)
-	parent := db.Statement.Context
-	db.Statement.Context = &filling{parent, db.Statement, b}
-	err := p.await(parent, k.gen, b.ids)
+	b := &batch{Context: db.Statement.Context, stmt: db.Statement, key: k}
+	if b.ids, b.rows = b.id[:], b.row[:0]; n > 1 {
+		b.ids, b.rows = make([]int64, n), make([]uintptr, 0, n)
+	}
+	b.waiting = waiting{Context: b.Context, plugin: p}
+	b.stmt.Context = b
+	err := p.await(b)
 	if err == nil {
 		return b, k.holds(b.ids)
 	}
@@ -52,15 +53,15 @@ func (k *key) holds(numbers []int64) error {
 	return nil
 }
 
-// await gets ids from gen within Config.Wait. It checks the parent first, since a source that has
+// await gets the ids of b within Config.Wait. It checks the parent first, since a source that has
 // ids at hand does not.
-func (p *Plugin) await(parent context.Context, gen snowflake.Source, dst []int64) error {
+func (p *Plugin) await(b *batch) error {
+	parent, ctx := b.Context, &b.waiting
 	if err := parent.Err(); err != nil {
 		return err
 	}
-	ctx := &waiting{Context: parent, plugin: p}
 	defer ctx.stop()
-	err := gen.NextIDs(ctx, dst) //nolint:contextcheck // ctx is a child of parent
+	err := b.key.gen.NextIDs(ctx, b.ids)
 	ended := parent.Err()
 	if err != nil && ended == nil && ctx.Err() != nil {
 		ended = p.waited

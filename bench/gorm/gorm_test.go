@@ -167,13 +167,16 @@ func BenchmarkKeys(b *testing.B) {
 				if tx.Error != nil {
 					b.Fatal(tx.Error)
 				}
-				keys := db.Callback().Create().Get(w.callback)
+				keys, settle := db.Callback().Create().Get(w.callback), db.Callback().Create().Get("idworker:settle")
 				zero := reflect.ValueOf(rows).Elem()
 				b.ReportAllocs()
 				for b.Loop() {
 					zero.Clear()
 					if keys(tx); tx.Error != nil {
 						b.Fatal(tx.Error)
+					}
+					if settle != nil {
+						settle(tx)
 					}
 				}
 				perRow(b, n)
