@@ -14,13 +14,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
 )
 
 var (
 	window  = flag.Duration("load.window", 30*time.Second, "how long each load of BenchmarkLoad lasts")
 	away    = flag.Duration("load.away", time.Minute, "how long the server stands still in BenchmarkLoad")
-	minutes = flag.String("load.minute", "", "write the figures of BenchmarkFirstMinute into this file")
+	minutes = flag.String("load.minute", "", "draw the figures of BenchmarkFirstMinute into this SVG")
 	report  = flag.String("load.report", "", "write the figures of BenchmarkLoad into this Markdown file, between its marks")
 )
 
@@ -119,6 +120,57 @@ func (f *fleet) outage(b *testing.B) figure {
 	require.Len(b, slices.Compact(f.lent()), 1000)
 	require.NoError(b, f.stop(b.Context()))
 	return m
+}
+
+// BenchmarkBurst deletes all records under a thousand workers that take all ids of their layout
+// from then on. It reports how often they renew, how long that takes, and how many of the ids
+// they get.
+func BenchmarkBurst(b *testing.B) {
+	for _, e := range append(engines, etcd) {
+		b.Run(e.name, func(b *testing.B) {
+			f := newFleet(b, e, 1000, lease.DefaultTTL, nil)
+			require.NoError(b, f.each(processes, func(k *keeper.Keeper) error { return k.Start(b.Context()) }))
+			wiped := time.Now()
+			require.NoError(b, f.wipe(b.Context(), f.server))
+			ctx, cancel := context.WithCancel(b.Context())
+			defer cancel()
+			var issuing sync.WaitGroup
+			for _, g := range f.ids {
+				issuing.Go(func() {
+					for ids := make([]int64, layout.PerTick()); ctx.Err() == nil; {
+						_ = g.NextIDs(ctx, ids)
+					}
+				})
+			}
+			issued := func() (n float64) {
+				for _, g := range f.ids {
+					n += float64(g.Issued())
+				}
+				return n
+			}
+			for !f.renewed(wiped) {
+				time.Sleep(100 * time.Millisecond)
+			}
+			time.Sleep(5 * time.Second)
+			f.renewals()
+			before := issued()
+			time.Sleep(*window)
+			took, errs := f.renewals()
+			sum := time.Duration(0)
+			for _, d := range took {
+				sum += d
+			}
+			b.ReportMetric(float64(len(took))/window.Seconds(), "renewals/s")
+			b.ReportMetric(float64(len(errs)), "errors")
+			b.ReportMetric(sum.Seconds()*1000/float64(len(took)), "ms-mean")
+			b.ReportMetric(figure{renewals: took}.at(0.99).Seconds()*1000, "ms-p99")
+			b.ReportMetric(100*(issued()-before)/window.Seconds()/1000/float64(layout.PerTick())/100, "%-of-ids")
+			b.ReportMetric(0, "ns/op")
+			cancel()
+			issuing.Wait()
+			require.NoError(b, f.stop(b.Context()))
+		})
+	}
 }
 
 // measure runs a load and waits until the server has counted all calls. The load may call

@@ -7,6 +7,11 @@
 //
 //	go -C proof test -run '^$' -bench Load -benchtime 1x ./load -load.report ../../docs/design/proof.md
 //
+// BenchmarkBurst lets 1,000 take all ids of their layout after a loss. BenchmarkFirstMinute draws
+// what workers make of theirs in each second on five stores, through a loss and a failover:
+//
+//	go -C proof test -run '^$' -bench FirstMinute -benchtime 1x -v ./load -load.minute ../../docs/design/performance/minute.svg
+//
 // The keepers are real and use real connections. All of them run in one process, which shares
 // the machine with the server, so the figures are a lower bound of what a server can do.
 package load

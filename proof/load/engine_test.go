@@ -16,8 +16,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/etcdseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
@@ -34,6 +36,7 @@ type engine struct {
 	start func(testing.TB) *testserver.Server
 	// connect opens a center as one process does, with its own connections.
 	connect func(testing.TB, *testserver.Server) (lease.Center, io.Closer)
+	wipe    func(context.Context, *testserver.Server) error // deletes all records
 	// calls returns the number of client calls since the server started: scripts, or
 	// statements.
 	calls func(context.Context, *testserver.Server) (float64, error)
@@ -47,12 +50,13 @@ var engines = []engine{
 	{
 		name: "redis", unit: "scripts",
 		start:   func(t testing.TB) *testserver.Server { return testserver.NewRedis(t) },
-		connect: connectRedis, calls: redisCalls, pid: redisPid,
+		connect: connectRedis, wipe: wipeRedis, calls: redisCalls, pid: redisPid,
 	},
 	{
 		name: "mariadb", unit: "statements",
 		start:   func(t testing.TB) *testserver.Server { return testserver.NewMariaDB(t) },
 		connect: connectSQL("mysql"), calls: mysqlCalls,
+		wipe: func(ctx context.Context, s *testserver.Server) error { return wipeSQL(ctx, "mysql", s.DSN()) },
 		pid: func(s *testserver.Server) (int, error) {
 			return pidIn(filepath.Join(filepath.Dir(s.Dir()), "pid"))
 		},
@@ -61,10 +65,37 @@ var engines = []engine{
 		name: "postgresql", unit: "statements",
 		start:   func(t testing.TB) *testserver.Server { return testserver.NewPostgres(t) },
 		connect: connectSQL("pgx"), calls: postgresCalls, late: 11 * time.Second,
+		wipe: func(ctx context.Context, s *testserver.Server) error { return wipeSQL(ctx, "pgx", s.DSN()) },
 		pid: func(s *testserver.Server) (int, error) {
 			return pidIn(filepath.Join(s.Dir(), "postmaster.pid"))
 		},
 	},
+}
+
+// etcd is only in BenchmarkBurst.
+var etcd = engine{
+	name:    "etcd",
+	start:   func(t testing.TB) *testserver.Server { return testserver.NewEtcd(t, 1).Nodes[0] },
+	connect: func(t testing.TB, s *testserver.Server) (lease.Center, io.Closer) { return connectEtcd(t, s.DSN()) },
+	wipe:    func(ctx context.Context, s *testserver.Server) error { return wipeEtcd(ctx, s.DSN()) },
+}
+
+func connectEtcd(t testing.TB, urls ...string) (lease.Center, io.Closer) {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: urls, DialTimeout: 10 * time.Second})
+	require.NoError(t, err)
+	center, err := etcdseq.New(c)
+	require.NoError(t, err)
+	return center, c
+}
+
+func wipeEtcd(ctx context.Context, urls ...string) error {
+	c, err := clientv3.New(clientv3.Config{Endpoints: urls})
+	if err == nil {
+		defer c.Close()
+		_, err = c.Delete(ctx, "snowlease/", clientv3.WithPrefix())
+	}
+	return err
 }
 
 func client(s *testserver.Server) *redis.Client {
@@ -77,6 +108,12 @@ func connectRedis(t testing.TB, s *testserver.Server) (lease.Center, io.Closer) 
 	center, err := redisseq.New(c)
 	require.NoError(t, err)
 	return center, c
+}
+
+func wipeRedis(ctx context.Context, s *testserver.Server) error {
+	c := client(s)
+	defer c.Close()
+	return c.FlushAll(ctx).Err()
 }
 
 func redisInfo(ctx context.Context, s *testserver.Server, section, pattern string) (values []float64, err error) {
@@ -119,6 +156,20 @@ func connectSQL(driver string) func(testing.TB, *testserver.Server) (lease.Cente
 		require.NoError(t, err)
 		return center, center
 	}
+}
+
+func wipeSQL(ctx context.Context, driver, dsn string) error {
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for _, table := range []string{"snowlease_slot", "snowlease_meta"} {
+		if _, err := db.ExecContext(ctx, "DELETE FROM "+table); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func ask(ctx context.Context, driver string, s *testserver.Server, query string, into ...any) error {

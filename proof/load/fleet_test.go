@@ -26,9 +26,12 @@ const (
 	processes = 32
 )
 
+// layout has so few ids that a thousand workers can make all of them.
+var layout = snowflake.Layout{TimeUnit: 10 * time.Millisecond, WorkerBits: 10, SequenceBits: 1}
+
 // request returns the request of a new owner.
 func request(ttl time.Duration) lease.Request {
-	r := memcenter.NewRequest("load", snowflake.Wide())
+	r := memcenter.NewRequest("load", layout.WithDefaults())
 	r.TTL, r.MaxTTL = ttl, ttl
 	r.Owner = lease.NewOwner()
 	return r
@@ -64,7 +67,7 @@ func (f *fleet) hire(t testing.TB, keepers int, ttl time.Duration, schedule keep
 	t.Helper()
 	f.keepers, f.ids = nil, nil
 	for i := range keepers {
-		g, err := generator.New(snowflake.Wide())
+		g, err := generator.New(layout)
 		require.NoError(t, err)
 		k, err := keeper.New(keeper.Config{
 			Center: f.centers[i%processes], Generator: g, Request: request(ttl), Schedule: schedule, Wait: 3 * time.Minute,
