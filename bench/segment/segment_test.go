@@ -11,6 +11,7 @@ import (
 	"github.com/edwingeng/slog"
 	"github.com/edwingeng/wuid/callback/wuid"
 
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -22,7 +23,7 @@ type way struct {
 
 var ways = []way{
 	{"segment", func(t testing.TB) func() int64 {
-		i, err := segment.Open(t.Context(), segment.NewMemory(), segment.Config{Namespace: "shop", Name: "bench"})
+		i, err := segment.Open(t.Context(), new(segmentcheck.Memory), segment.Config{Namespace: "shop", Name: "bench"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -108,22 +108,14 @@ func hide(text, public string, texts []string) string {
 		for sqlite.MatchString(t) { // a match takes the & of the next
 			t = sqlite.ReplaceAllString(t, "$4")
 		}
-		all := words(t)
+		var whole, single []string // a part may be of short words
 		for _, part := range strings.FieldsFunc(t, func(r rune) bool { return strings.ContainsRune(":/@?&=() ", r) }) {
-			plain, err := url.QueryUnescape(part)
-			if err == nil && plain != part {
-				all = append(all, words(plain)...)
-			}
-			// A part may be of short words.
-			for _, whole := range []string{part, plain} {
-				if in := words(whole); len(whole) > 3 && len(in) > 1 && slices.ContainsFunc(in, hidden) {
-					text = strings.ReplaceAll(text, whole, stars)
-				}
-			}
+			plain, _ := url.QueryUnescape(part)
+			whole, single = append(whole, part, plain), append(append(single, words(part)...), words(plain)...)
 		}
-		for _, w := range all {
-			if len(w) > 3 && hidden(w) {
-				text = strings.ReplaceAll(text, w, stars)
+		for _, part := range append(whole, single...) {
+			if len(part) > 3 && slices.ContainsFunc(words(part), hidden) {
+				text = strings.ReplaceAll(text, part, stars)
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func TestHide(t *testing.T) {
 		{"no database orders for geheim@1", "postgres h:1/orders", "postgres://u:geheim%401@h:1/orders", "no database orders for ***"},
 		{`unknown _txlock "immediate", geheim`, "", "app.db?_txlock=immediate&_pragma=busy_timeout(10000)&_auth_pass=geheim", `unknown _txlock "immediate", ***`},
 		{"immediate journal_mode(WAL)", "", "app.db?_txlock=immediate&_pragma=journal_mode(WAL)", "immediate journal_mode(WAL)"},
-		{"unrecognized token: 'geheim (1)", "", "file:a.db?_pragma=key('geheim", "unrecognized token: '*** (1)"},
+		{"unrecognized token: 'geheim (1)", "", "file:a.db?_pragma=key('geheim", "unrecognized token: *** (1)"},
 		{"unknown _txlock geheim", "", "file:a.db?_txlock=geheim", "unknown _txlock ***"},
 		{"dial ab-cd-ef: unknown network ab-cd-ef", "", "app:pw@ab-cd-ef(127.0.0.1:1)/app", "dial ***: unknown network ***"},
 		{"server pub key x1!y2!z3 at 127.0.0.1", "", "app:pw@tcp(127.0.0.1:1)/app?serverPubKey=x1!y2!z3", "server pub key *** at 127.0.0.1"},

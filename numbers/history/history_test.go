@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -47,7 +48,7 @@ func issuer(t testing.TB, store segment.Store, cfg history.Config) *history.Issu
 func TestIDsForThePast(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]func(t *testing.T) segment.Store{
-		"memory": func(*testing.T) segment.Store { return &numberstore.Memory{} },
+		"memory": func(*testing.T) segment.Store { return &segmentcheck.Memory{} },
 		"sqlite": func(t *testing.T) segment.Store {
 			return open(t, "sqlite", filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)")
 		},
@@ -89,7 +90,7 @@ func TestEveryIDOfASecond(t *testing.T) {
 	t.Parallel()
 	small := snowflake.Layout{WorkerBits: 2, SequenceBits: 3}
 	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
-	i := issuer(t, &numberstore.Memory{}, history.Config{Layout: small, Reserved: 3, Every: time.Second}).Backfill(at.Add(time.Minute))
+	i := issuer(t, &segmentcheck.Memory{}, history.Config{Layout: small, Reserved: 3, Every: time.Second}).Backfill(at.Add(time.Minute))
 	require.Equal(t, int64(24), i.PerSpan())
 	seen := map[int64]bool{}
 	workers := map[int64]int{}
@@ -122,7 +123,7 @@ func TestEveryIDOfASecond(t *testing.T) {
 
 func TestTimesThatAreNoPast(t *testing.T) {
 	t.Parallel()
-	i := issuer(t, &numberstore.Memory{}, history.Config{Layout: layout, Reserved: 1}).Backfill(time.Now().Add(2 * time.Hour))
+	i := issuer(t, &segmentcheck.Memory{}, history.Config{Layout: layout, Reserved: 1}).Backfill(time.Now().Add(2 * time.Hour))
 	for _, at := range []time.Time{time.Now().Add(time.Hour), time.Date(2019, 12, 31, 0, 0, 0, 0, time.UTC), {}} {
 		id, err := i.NextIDAt(t.Context(), at)
 		require.ErrorIs(t, err, history.ErrTime)
@@ -140,7 +141,7 @@ func TestSince(t *testing.T) {
 	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	now := start
 	cfg := history.Config{Layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond}, Reserved: 1, Ahead: time.Minute}
-	store := &numberstore.Memory{}
+	store := &segmentcheck.Memory{}
 	i := issuer(t, store, cfg).At(func() time.Time { return now })
 	since, err := i.Since(t.Context())
 	require.NoError(t, err)
@@ -201,7 +202,7 @@ func TestIDsASecond(t *testing.T) {
 		l, err := snowflake.Preset(preset)
 		require.NoError(t, err)
 		at := time.UnixMilli(l.Epoch) // where a span begins
-		i := issuer(t, &numberstore.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(time.Now())
+		i := issuer(t, &segmentcheck.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(time.Now())
 		n, every := 0, time.Duration(0)
 		for ; ; every += l.TimeUnit {
 			ids := make([]int64, i.PerSpan())
@@ -223,7 +224,7 @@ func TestForABusinessNumber(t *testing.T) {
 	t.Parallel()
 	l := snowflake.Layout{WorkerBits: 3, BusinessBits: 2, SequenceBits: 4}
 	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
-	i := issuer(t, &numberstore.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(at.Add(time.Second))
+	i := issuer(t, &segmentcheck.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(at.Add(time.Second))
 	other, err := i.For(3)
 	require.NoError(t, err)
 	for n := range int64(4) {
@@ -244,10 +245,10 @@ func TestConfigsThatAreWrong(t *testing.T) {
 	for _, want := range []string{"store is nil", `namespace ""`, "reserved 32 is not 1 to 31", "every 1.5ms", "ahead -1s", "84"} {
 		require.ErrorContains(t, err, want)
 	}
-	_, err = history.New(&numberstore.Memory{}, history.Config{Namespace: "orders", Reserved: 1, Layout: snowflake.Layout{Epoch: 1577808000}})
+	_, err = history.New(&segmentcheck.Memory{}, history.Config{Namespace: "orders", Reserved: 1, Layout: snowflake.Layout{Epoch: 1577808000}})
 	require.ErrorContains(t, err, "give Unix milliseconds")
 	for _, reserved := range []int64{-1, 0} {
-		_, err := history.New(&numberstore.Memory{}, history.Config{Namespace: "orders", Reserved: reserved})
+		_, err := history.New(&segmentcheck.Memory{}, history.Config{Namespace: "orders", Reserved: reserved})
 		require.ErrorContains(t, err, fmt.Sprintf("reserved %d is not 1 to 31", reserved))
 	}
 }
@@ -270,7 +271,7 @@ func TestStoreDown(t *testing.T) {
 }
 
 func Example() {
-	past, err := history.New(&numberstore.Memory{}, history.Config{Namespace: "orders", Reserved: 1}) // or Numbers of a dbseq.Center
+	past, err := history.New(&segmentcheck.Memory{}, history.Config{Namespace: "orders", Reserved: 1}) // or Numbers of a dbseq.Center
 	if err != nil {
 		fmt.Println(err)
 		return

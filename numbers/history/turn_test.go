@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/history"
 )
 
@@ -19,7 +20,7 @@ func TestNotReady(t *testing.T) {
 	t.Parallel()
 	early := errors.New("no worker id yet")
 	ready := early
-	i := issuer(t, &numberstore.Memory{}, history.Config{Layout: layout, Reserved: 1, Ready: func() error { return ready }})
+	i := issuer(t, &segmentcheck.Memory{}, history.Config{Layout: layout, Reserved: 1, Ready: func() error { return ready }})
 	_, err := i.Since(t.Context())
 	require.NoError(t, err)
 	other := i.Backfill(time.Now())
@@ -38,7 +39,7 @@ func TestNotReady(t *testing.T) {
 
 // slow is a store that notes how many calls it has at once.
 type slow struct {
-	numberstore.Memory
+	segmentcheck.Memory
 	calls, most atomic.Int64
 }
 

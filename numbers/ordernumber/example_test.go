@@ -6,10 +6,14 @@ import (
 	"log"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/ordernumber"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
 )
+
+// numbers stands for Numbers of a dbseq.Center.
+func numbers() segment.Store { return new(segmentcheck.Memory) }
 
 func Example() {
 	codec, err := ordernumber.New(ordernumber.Config{Zone: "Asia/Shanghai", Shards: 64, Check: true})
@@ -36,7 +40,7 @@ func Example() {
 // Zone of its own, since the period of a number is a date.
 func Example_series() {
 	ctx := context.Background()
-	orders, err := series.Open(ctx, segment.NewMemory(), series.Config{Namespace: "shop", Name: "orders", Period: series.Day, Zone: "America/Sao_Paulo"})
+	orders, err := series.Open(ctx, numbers(), series.Config{Namespace: "shop", Name: "orders", Period: series.Day, Zone: "America/Sao_Paulo"})
 	if err != nil {
 		log.Fatal(err)
 	}

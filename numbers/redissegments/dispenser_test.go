@@ -32,7 +32,7 @@ const orders = "snowlease:{shop}:dispenser:orders"
 
 // A behind is the store behind a dispenser, with injected faults.
 type behind struct {
-	numberstore.Memory
+	segmentcheck.Memory
 	calls atomic.Int64
 	last  atomic.Int64 // size of the last request
 	fault func(ctx context.Context, call int64) error
@@ -153,7 +153,7 @@ func TestDispenserKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
 		for _, cfg := range []segment.Config{ordered(), ordered(7)} {
-			d := dispenser(t, s.Client(t), segment.NewMemory(), cfg)
+			d := dispenser(t, s.Client(t), new(segmentcheck.Memory), cfg)
 			require.NoError(t, segmentcheck.Run(t.Context(), d, fmt.Sprint("shop/a", cfg.Step), nil))
 			require.Equal(t, "redis "+s.Addr+" db 0 before memory", d.String())
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/test/redistest"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -33,7 +34,7 @@ func TestFailoverThereAndBack(t *testing.T) {
 			require.Equal(t, given.Last+1, again.First)
 		},
 		"dispenser": func(t *testing.T, p redistest.Pair) {
-			b := segment.NewMemory()
+			b := new(segmentcheck.Memory)
 			process := func() *segment.Issuer {
 				return issuer(t, dispenser(t, p.Client(t), b, ordered(100)), ordered(100))
 			}

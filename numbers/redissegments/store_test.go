@@ -164,7 +164,7 @@ func TestDamage(t *testing.T) {
 	t.Parallel()
 	s := redistest.NewMini(t)
 	n := newStore(t, s)
-	d := dispenser(t, s.Client(t), segment.NewMemory(), ordered())
+	d := dispenser(t, s.Client(t), new(segmentcheck.Memory), ordered())
 	const segments, front = "snowlease:{shop}:segment:orders", orders
 	reserve := func() error { _, err := n.Reserve(t.Context(), numbers(1)); return err }
 	dispense := func() error { _, err := d.Reserve(t.Context(), numbers(1)); return err }
@@ -209,7 +209,7 @@ func TestServerThatDoesNotTellItsRunID(t *testing.T) {
 		n, err := redissegments.New(client)
 		require.NoError(t, err)
 		require.ErrorIs(t, n.Create(t.Context(), "shop/orders", 1), redisseq.ErrRunID)
-		_, err = dispenser(t, client, segment.NewMemory(), segment.Config{Namespace: "shop", Name: "orders"}).Reserve(t.Context(), numbers(1))
+		_, err = dispenser(t, client, new(segmentcheck.Memory), segment.Config{Namespace: "shop", Name: "orders"}).Reserve(t.Context(), numbers(1))
 		require.ErrorIs(t, err, redisseq.ErrRunID)
 	})
 }
@@ -221,7 +221,7 @@ func TestBesideIsRefused(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	store, err := redissegments.New(client)
 	require.NoError(t, err)
-	front := dispenser(t, client, &numberstore.Memory{}, ordered(10))
+	front := dispenser(t, client, &segmentcheck.Memory{}, ordered(10))
 	for _, s := range []segment.Store{store, front} {
 		_, err := s.Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 1, Start: 1, Max: 10, Create: true, Beside: "other"})
 		require.ErrorIs(t, err, segment.ErrRequest)

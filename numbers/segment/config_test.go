@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -72,7 +73,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		for _, want := range c.want {
 			require.ErrorContains(t, err, want, c.name)
 		}
-		_, err = segment.Open(t.Context(), segment.NewMemory(), cfg)
+		_, err = segment.Open(t.Context(), new(segmentcheck.Memory), cfg)
 		require.Error(t, err, c.name)
 	}
 	err := segment.Config{Order: "x", Create: "x", Start: -1, Max: -1, Step: -1, Cover: -1, Wait: -1}.Validate()

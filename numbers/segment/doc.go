@@ -5,9 +5,9 @@
 //	defer issuer.Close()
 //	number, err := issuer.NextID()
 //
-// The store is Numbers of a dbseq.Center for a SQL database, package numbers/redissegments for Redis, or
-// NewMemory for tests. If numbers need not be small, use package snowlease: its ids need no
-// round trip and carry their time.
+// The store is Numbers of a dbseq.Center for a SQL database, such as SQLite in memory in a test, or
+// package numbers/redissegments for Redis. If numbers need not be small, use package snowlease: its
+// ids need no round trip and carry their time.
 //
 // # Guarantees
 //

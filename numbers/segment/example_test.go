@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"log"
 
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
-// This example numbers orders from 1000. A service would use Numbers of a dbseq.Center as the
-// store.
+// numbers stands for Numbers of a dbseq.Center.
+func numbers() segment.Store { return new(segmentcheck.Memory) }
+
+// This example numbers orders from 1000.
 func Example() {
 	ctx := context.Background()
-	orders, err := segment.Open(ctx, segment.NewMemory(), segment.Config{Namespace: "shop", Name: "orders", Start: 1000})
+	orders, err := segment.Open(ctx, numbers(), segment.Config{Namespace: "shop", Name: "orders", Start: 1000})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -39,14 +42,14 @@ func Example() {
 // In strict order, two processes share one sequence.
 func ExampleConfig_strict() {
 	ctx := context.Background()
-	store := segment.NewMemory()
+	both := numbers()
 	cfg := segment.Config{Namespace: "shop", Name: "invoices", Order: segment.OrderStrict}
-	one, err := segment.Open(ctx, store, cfg)
+	one, err := segment.Open(ctx, both, cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer one.Close()
-	another, err := segment.Open(ctx, store, cfg)
+	another, err := segment.Open(ctx, both, cfg)
 	if err != nil {
 		log.Fatal(err)
 	}

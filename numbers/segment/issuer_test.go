@@ -14,12 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 func TestNumbersStartWhereTheyShouldAndRiseByOne(t *testing.T) {
 	t.Parallel()
-	m := new(numberstore.Memory)
+	m := new(segmentcheck.Memory)
 	i := open(t, segment.Config{Start: 1000, Step: 3}, m)
 	for want := int64(1000); want < 1010; want++ {
 		require.Equal(t, want, next(t, i))
@@ -89,7 +90,7 @@ func TestManyIssuersAndCallers(t *testing.T) {
 // A number requested after another was issued is greater, whoever requests it.
 func TestNumbersRiseWithinAProcess(t *testing.T) {
 	t.Parallel()
-	i := open(t, segment.Config{Step: 5, MaxStep: 5}, segment.NewMemory())
+	i := open(t, segment.Config{Step: 5, MaxStep: 5}, new(segmentcheck.Memory))
 	var mu sync.Mutex
 	var last int64 // what some caller was given before the next one asks
 	var wg sync.WaitGroup
@@ -138,7 +139,7 @@ func TestStoreThatWentBack(t *testing.T) {
 		after := batch(t, i, 35)
 		require.Greater(t, after[0], before[34], order)
 
-		s.memory.Store(new(numberstore.Memory))
+		s.memory.Store(new(segmentcheck.Memory))
 		require.ErrorIs(t, i.NextIDs(t.Context(), make([]int64, 100)), segment.ErrUnknown, "other processes may have numbers above")
 
 		bad := open(t, segment.Config{Namespace: "shop", Name: "bad", Order: order, Step: 10, MaxStep: 10}, forgetful{s})
@@ -152,9 +153,9 @@ func TestStoreThatWentBack(t *testing.T) {
 }
 
 // begun returns a Memory in which the name begins.
-func begun(t *testing.T, name string) *numberstore.Memory {
+func begun(t *testing.T, name string) *segmentcheck.Memory {
 	t.Helper()
-	m := new(numberstore.Memory)
+	m := new(segmentcheck.Memory)
 	require.NoError(t, m.Create(t.Context(), name, 1))
 	return m
 }
@@ -163,7 +164,7 @@ func TestEndOfTheRange(t *testing.T) {
 	t.Parallel()
 	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
 		for _, last := range []int64{25, math.MaxInt64} {
-			i := open(t, segment.Config{Order: order, Start: last - 24, Max: last, Step: 10}, segment.NewMemory())
+			i := open(t, segment.Config{Order: order, Start: last - 24, Max: last, Step: 10}, new(segmentcheck.Memory))
 			require.Equal(t, last, batch(t, i, 25)[24])
 			for range 3 {
 				_, err := i.NextID()
@@ -188,7 +189,7 @@ func (f faulty) Reserve(context.Context, numberstore.Request) (numberstore.Range
 
 func TestUnknownName(t *testing.T) {
 	t.Parallel()
-	m := new(numberstore.Memory)
+	m := new(segmentcheck.Memory)
 	cfg := segment.Config{Namespace: "shop", Name: "orders", Create: segment.CreateNever}
 	_, err := segment.Open(t.Context(), m, cfg)
 	require.ErrorIs(t, err, segment.ErrUnknown)
@@ -209,7 +210,7 @@ func TestUnknownName(t *testing.T) {
 func TestBatchThatFails(t *testing.T) {
 	t.Parallel()
 	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
-		i := open(t, segment.Config{Order: order, Max: 25, Step: 10}, segment.NewMemory())
+		i := open(t, segment.Config{Order: order, Max: 25, Step: 10}, new(segmentcheck.Memory))
 		dst := slices.Repeat([]int64{7}, 26)
 		require.ErrorIs(t, i.NextIDs(t.Context(), dst), segment.ErrEnd)
 		require.Equal(t, make([]int64, 26), dst)
@@ -269,7 +270,7 @@ func TestStatus(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, i.Healthy(ended), context.Canceled)
 
-		strict := open(t, segment.Config{Namespace: "shop", Name: "strict", Order: segment.OrderStrict}, forgetful{segment.NewMemory()})
+		strict := open(t, segment.Config{Namespace: "shop", Name: "strict", Order: segment.OrderStrict}, forgetful{new(segmentcheck.Memory)})
 		next(t, strict)
 		st = strict.Status()
 		require.Equal(t, "segment_test.forgetful", st.Store)
@@ -284,7 +285,7 @@ func TestNotStarted(t *testing.T) {
 	t.Parallel()
 	for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
 		cfg := segment.Config{Namespace: "shop", Name: "orders", Order: order}
-		i, err := segment.New(&numberstore.Memory{}, cfg)
+		i, err := segment.New(&segmentcheck.Memory{}, cfg)
 		require.NoError(t, err)
 		ids := []int64{7}
 		_, err = i.NextID()

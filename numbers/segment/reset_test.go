@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
@@ -17,7 +18,7 @@ import (
 // both, so it may not go on with what it held.
 func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 	t.Parallel()
-	store := &numberstore.Memory{}
+	store := &segmentcheck.Memory{}
 	i, err := segment.Open(t.Context(), store, segment.Config{Namespace: "shop", Name: "orders", Step: 10, MinStep: 10, MaxStep: 10})
 	require.NoError(t, err)
 	defer i.Close()
@@ -42,7 +43,7 @@ func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 
 // late is a store whose answers can be held up.
 type late struct {
-	numberstore.Memory
+	segmentcheck.Memory
 	hold          atomic.Bool
 	asked, answer chan struct{}
 }

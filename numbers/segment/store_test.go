@@ -18,7 +18,7 @@ var errDown = errors.New("the store is down")
 
 // A store is a Memory with faults.
 type store struct {
-	memory  atomic.Pointer[numberstore.Memory]
+	memory  atomic.Pointer[segmentcheck.Memory]
 	latency atomic.Int64 // ns
 	down    atomic.Bool
 	calls   atomic.Int64
@@ -54,8 +54,8 @@ func (s *store) slow(d time.Duration) *store {
 	return s
 }
 
-func (s *store) current() *numberstore.Memory {
-	s.memory.CompareAndSwap(nil, new(numberstore.Memory))
+func (s *store) current() *segmentcheck.Memory {
+	s.memory.CompareAndSwap(nil, new(segmentcheck.Memory))
 	return s.memory.Load()
 }
 
@@ -89,7 +89,7 @@ func batch(t testing.TB, i *segment.Issuer, n int) []int64 {
 
 func TestMemoryKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	m := new(numberstore.Memory)
+	m := new(segmentcheck.Memory)
 	require.NoError(t, segmentcheck.Run(t.Context(), m, "shop/auto", nil))
 	require.NoError(t, segmentcheck.Run(t.Context(), m, "shop/made", func(name string, start int64) error {
 		return m.Create(t.Context(), name, start)

@@ -11,9 +11,8 @@
 // In a transaction of GORM, tx is gormdb.Tx(tx). The example of NextTx numbers rows in a hook, and
 // docs/numbers.md in the repository also drafts that are posted, with GORM and with database/sql.
 //
-// The store is Numbers of a dbseq.Center, or segment.NewMemory for tests without
-// Gapless. Each scope, such as a tenant, has one row in the table snowlease_segment, however many
-// periods pass: the row holds the period and the number as one, such as 202611010000000042, so a
+// The store is Numbers of a dbseq.Center. Each scope, such as a tenant, has one row in the table
+// snowlease_segment, however many periods pass: the row holds the period and the number as one, such as 202611010000000042, so a
 // new period needs no new row, and a past one leaves none behind.
 //
 // # Guarantees

@@ -14,15 +14,16 @@ import (
 
 	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A store is a numberstore.Memory with faults. Its clock is of no interest to it unless strict.
+// A store is a segmentcheck.Memory with faults. Its clock is of no interest to it unless strict.
 type store struct {
-	numberstore.Memory
+	segmentcheck.Memory
 	strict bool
 	mu     sync.Mutex
 	asked  []numberstore.Request
@@ -360,13 +361,13 @@ func TestWrongUse(t *testing.T) {
 	t.Parallel()
 	_, err := series.New(nil, series.Config{Namespace: "shop", Name: "a"})
 	require.ErrorContains(t, err, "nil")
-	_, err = series.New((*numberstore.Memory)(nil), series.Config{Namespace: "shop", Name: "a"})
+	_, err = series.New((*segmentcheck.Memory)(nil), series.Config{Namespace: "shop", Name: "a"})
 	require.ErrorContains(t, err, "nil")
-	_, err = series.New(struct{ segment.Store }{segment.NewMemory()}, series.Config{Namespace: "shop", Name: "a"})
+	_, err = series.New(struct{ segment.Store }{new(segmentcheck.Memory)}, series.Config{Namespace: "shop", Name: "a"})
 	require.ErrorContains(t, err, "does not say what it has given")
-	_, err = series.New(segment.NewMemory(), series.Config{Namespace: "shop", Name: "a", Gapless: true})
+	_, err = series.New(new(segmentcheck.Memory), series.Config{Namespace: "shop", Name: "a", Gapless: true})
 	require.ErrorContains(t, err, "transactions")
-	s, err := series.New(segment.NewMemory(), series.Config{Namespace: "shop", Name: "a"})
+	s, err := series.New(new(segmentcheck.Memory), series.Config{Namespace: "shop", Name: "a"})
 	require.NoError(t, err)
 	_, err = s.Next(t.Context(), "")
 	require.ErrorIs(t, err, segment.ErrNotStarted)
@@ -410,7 +411,7 @@ func TestResetForgetsAnswersUnderWay(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	s, err := series.New(segment.NewMemory(), series.Config{Namespace: "shop", Name: "invoices"})
+	s, err := series.New(new(segmentcheck.Memory), series.Config{Namespace: "shop", Name: "invoices"})
 	require.NoError(t, err)
 	st := s.Status()
 	require.Equal(t, segment.StateNotStarted, st.State)

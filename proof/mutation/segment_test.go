@@ -2,7 +2,6 @@ package mutation_test
 
 const (
 	segmentStoreGo   = "internal/numberstore/store.go"
-	segmentMemoryGo  = "internal/numberstore/memory.go"
 	segmentsSQL      = "numbers/sqlsegments/sql/segment.sql"
 	segmentsGo       = "numbers/sqlsegments/store.go"
 	contractOnSQLite = "TestSegmentsKeepTheContract/sqlite"
@@ -28,9 +27,6 @@ var onSegment = list{title: "segment", pkg: "numbers/segment", mutants: []mutant
 	{"attempts fail since the first one failed", "internal/prefetch/stats.go", `s.Since = began`, `s.Since, _ = time.Now(), began`, "TestFailingSince"},
 	{"attempts fail though one succeeded", "internal/prefetch/stats.go", `s.Since = time.Time{}`, `_ = s.Since`, "TestFailingSince"},
 	{"strict order waits for calls that its state keeps away", "numbers/segment/status.go", ` && (i.cfg.Order != OrderStrict || time.Since(s.Failed) < doubt)`, ``, "TestStrictIsReadyAgain"},
-	{"a name that was not created is", segmentMemoryGo, `case !ok && !r.Create:`, `case false:`, "TestUnknownName"},
-	{"a number above the last", segmentMemoryGo, `min(r.N, r.Max-last)`, `r.N`, "TestMemoryKeepsTheContract"},
-	{"whatever the name beside has given", segmentMemoryGo, `given < r.Given.First || given > r.Given.Last`, `given < 0`, "TestMemoryKeepsTheContract"},
 	// A process that was copied.
 	{"a copy issues what it had of a batch", issuerGo, `now := e.copies.Load(); now != copies {`, `now := e.copies.Load(); now < copies {`, "TestResetBetweenTheSegmentsOfABatch"},
 	{"a copy issues what was asked for before", prefetchGo, `e.copies.Load() == copies`, `copies >= 0`, "TestResetForgetsAnswersUnderWay"},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/metrics"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -75,7 +76,7 @@ func TestNames(t *testing.T) {
 	worker, err := idworker.Open(t.Context(), idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Dir: t.TempDir()}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, worker.Stop(context.Background())) })
-	tickets, err := segment.Open(t.Context(), segment.NewMemory(), segment.Config{Namespace: "shop", Name: "tickets"})
+	tickets, err := segment.Open(t.Context(), new(segmentcheck.Memory), segment.Config{Namespace: "shop", Name: "tickets"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, tickets.Close()) })
 	reg := prometheus.NewPedanticRegistry()

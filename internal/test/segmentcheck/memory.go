@@ -1,4 +1,4 @@
-package numberstore
+package segmentcheck
 
 import (
 	"cmp"
@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
 var (
-	_ Reader  = (*Memory)(nil)
-	_ Creator = (*Memory)(nil)
+	_ numberstore.Reader  = (*Memory)(nil)
+	_ numberstore.Creator = (*Memory)(nil)
 )
 
 // Memory is a Store in memory. The zero Memory is ready to use.
@@ -20,41 +22,41 @@ type Memory struct {
 }
 
 // Reserve implements Store.
-func (m *Memory) Reserve(ctx context.Context, r Request) (Range, error) {
+func (m *Memory) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if err := cmp.Or(r.Validate(), ctx.Err()); err != nil {
-		return Range{}, err
+		return numberstore.Range{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if given, there := m.given[r.Beside]; r.Beside != "" && (!there || given < r.Given.First || given > r.Given.Last) {
-		return Range{}, fmt.Errorf("%w: %q has not given %d to %d", ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
+		return numberstore.Range{}, fmt.Errorf("%w: %q has not given %d to %d", numberstore.ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
 	}
 	last, ok := m.given[r.Name]
 	switch early := r.CheckClock(time.Now().UnixMilli()); {
 	case early != nil:
-		return Range{}, early
+		return numberstore.Range{}, early
 	case !ok && !r.Create:
-		return Range{}, fmt.Errorf("%w: %q", ErrUnknown, r.Name)
+		return numberstore.Range{}, fmt.Errorf("%w: %q", numberstore.ErrUnknown, r.Name)
 	case !ok:
 		last = r.Start - 1
 	}
 	if last = max(last, r.Above); last >= r.Max {
-		return Range{}, fmt.Errorf("%w: %q is at %d of %d", ErrEnd, r.Name, last, r.Max)
+		return numberstore.Range{}, fmt.Errorf("%w: %q is at %d of %d", numberstore.ErrEnd, r.Name, last, r.Max)
 	}
-	got := Range{First: last + 1, Last: last + min(r.N, r.Max-last)}
+	got := numberstore.Range{First: last + 1, Last: last + min(r.N, r.Max-last)}
 	m.set(r.Name, got.Last)
 	return got, nil
 }
 
 // Create implements Creator.
 func (m *Memory) Create(_ context.Context, name string, start int64) error {
-	if err := (Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
+	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.given[name]; ok {
-		return fmt.Errorf("%w: %q", ErrExists, name)
+		return fmt.Errorf("%w: %q", numberstore.ErrExists, name)
 	}
 	m.set(name, start-1)
 	return nil
@@ -66,7 +68,7 @@ func (m *Memory) Given(_ context.Context, name string) (int64, error) {
 	defer m.mu.Unlock()
 	given, ok := m.given[name]
 	if !ok {
-		return 0, fmt.Errorf("%w: %q", ErrUnknown, name)
+		return 0, fmt.Errorf("%w: %q", numberstore.ErrUnknown, name)
 	}
 	return given, nil
 }
