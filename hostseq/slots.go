@@ -177,11 +177,8 @@ func (d slots) claim(f *os.File, path, namespace string, worker int64) (record, 
 // same reports whether f is still the file at path.
 func (d slots) same(f *os.File, path string) bool {
 	mine, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Lstat(path)
-	return err == nil && os.SameFile(mine, there)
+	there, gone := os.Lstat(path)
+	return err == nil && gone == nil && os.SameFile(mine, there)
 }
 
 func read(f io.ReaderAt, worker int64) (record, error) {

@@ -91,10 +91,6 @@ func NewCenter(cfg Config, opts ...Option) (lease.Center, error) {
 }
 
 func (p plan) newCenter(o options) (lease.Center, error) {
-	var (
-		c   lease.Center
-		err error
-	)
 	mode := p.Mode
 	if mode == ModeAuto {
 		only, err := o.auto("mode", "lease.Center", `"db" or "redis"`)
@@ -103,6 +99,8 @@ func (p plan) newCenter(o options) (lease.Center, error) {
 		}
 		mode = Mode(only)
 	}
+	var c lease.Center
+	var err error
 	switch mode {
 	case ModeLocal:
 		var opts []hostseq.Option
