@@ -13,6 +13,7 @@ import (
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
@@ -61,7 +62,7 @@ func TestStartFailsAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
 			cfg := segment.Config{Namespace: "shop", Name: "orders", Order: order}
-			dispenser, err := redissegments.NewDispenser(client, segment.NewMemory(), cfg)
+			dispenser, err := redissegments.NewDispenser(client, new(segmentcheck.Memory), cfg)
 			require.NoError(t, err)
 			for _, s := range []segment.Store{store, dispenser} {
 				_, err := segment.Open(t.Context(), s, cfg)
