@@ -52,7 +52,7 @@ func (f fixed) Stop(context.Context) error {
 	last := time.UnixMilli(f.gen.Stop() + 1)
 	time.Sleep(min(time.Until(last), maxStop))
 	if time.Until(last) > 0 {
-		return fmt.Errorf("snowlease: fixed: the last id is ahead of the clock: start no worker with this worker id before %s", last.UTC().Format(time.RFC3339Nano))
+		return fmt.Errorf("snowlease: fixed: the last id is ahead of the clock: start no worker with this worker id before %s", last.Add(time.Second).UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -265,7 +265,7 @@ func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
 	return l.Grant, nil
 }
 
-func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
+func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 
 // save writes the mark, before any time up to it is used.
 func (l *loan) save(mark int64) error {

@@ -44,7 +44,7 @@ type NoFreeWorkerError struct {
 // Error returns the range, when the first worker id may become free, and what to do.
 func (e *NoFreeWorkerError) Error() string {
 	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent; the first expires in %v (at %s) unless it is renewed: run fewer replicas, or give them a wider range or a layout with more worker bits%s",
-		e.Last-e.First+1, e.First, e.Last, e.Namespace, e.Wait(), e.Soonest.UTC().Format(time.RFC3339Nano), hint(e.Wait()))
+		e.Last-e.First+1, e.First, e.Last, e.Namespace, e.Wait(), e.Soonest.UTC().Format(time.RFC3339), hint(e.Wait()))
 }
 
 // Wait returns how long after the center's answer the first worker id may become free.
@@ -138,5 +138,5 @@ type ClockError struct {
 // Error returns both clocks.
 func (e *ClockError) Error() string {
 	return fmt.Sprintf("lease: namespace %q: the center's clock (%s) and this host's (%s) differ by %v, more than %v: correct the wrong clock (NTP)",
-		e.Namespace, e.Center.UTC().Format(time.RFC3339Nano), e.Local.UTC().Format(time.RFC3339Nano), e.Center.Sub(e.Local).Abs(), MaxClockError)
+		e.Namespace, e.Center.UTC().Format(time.RFC3339), e.Local.UTC().Format(time.RFC3339), e.Center.Sub(e.Local).Abs(), MaxClockError)
 }
