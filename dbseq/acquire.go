@@ -37,11 +37,9 @@ func (c *Center) verb(ctx context.Context, k *call, what string, f func(context.
 	err := c.prepare(ctx, k)
 	if err == nil {
 		if err = f(ctx); c.conn.TableMissing(err) {
-			if name, e := c.conn.Missing(ctx); e == nil && name != "" {
-				c.ready.Store(false)
-				if err = c.prepare(ctx, k); err == nil {
-					err = f(ctx)
-				}
+			c.ready.Store(false)
+			if err = c.prepare(ctx, k); err == nil {
+				err = f(ctx)
 			}
 		}
 	}

@@ -39,14 +39,14 @@ type Option func(*Options) error
 // A Conn is the connection of a package to the database that has its tables. It is safe for
 // concurrent use.
 type Conn struct {
-	Set     Options
-	Name    string // for logs, without secrets
-	Own     bool   // the pool is the Conn's own
-	tables  Tables
-	dialect *dialect
-	given   *sql.DB // unless Own
-	opened  ownPool
-	warning string
+	Set      Options
+	Name     string // for logs, without secrets
+	Own      bool   // the pool is the Conn's own
+	tables   Tables
+	dialect  *dialect
+	given    *sql.DB // unless Own
+	opened   ownPool
+	warnings []string
 
 	home       atomic.Pointer[home] // nil until the first call
 	parts      map[string]string    // the statements of the dialect
@@ -111,8 +111,8 @@ func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 		return nil, fmt.Errorf("dbseq: %s, and the center's own pool would see another one: put it in a file, or give New a pool with SetMaxOpenConns(1)", why)
 	case why != "":
 		c.given = c.Set.App
-		c.warning = "dbseq shares the application's connection pool, because " + why +
-			": renewals wait while all its connections are busy, and ids stop if that takes longer than the TTL: give dbseq.New a separate pool"
+		c.warnings = []string{"dbseq shares the application's connection pool, because " + why +
+			": renewals wait while all its connections are busy, and ids stop if that takes longer than the TTL: give dbseq.New a separate pool"}
 		return c, nil
 	}
 	connector, err := newConnector(d, c.dialect, text)
@@ -149,7 +149,7 @@ func New(t Tables, pool *sql.DB, dialect Dialect, opts ...Option) (*Conn, error)
 
 // Beside returns a Conn of other tables to the same database, with a pool of its own if c has one.
 func (c *Conn) Beside(t Tables) *Conn {
-	b := &Conn{Set: c.Set, Name: c.Name, Own: c.Own, tables: t, given: c.given, warning: c.warning}
+	b := &Conn{Set: c.Set, Name: c.Name, Own: c.Own, tables: t, given: c.given, warnings: c.warnings}
 	b.opened.open = c.opened.open
 	if err := b.speak(c.dialect.name); err != nil {
 		panic(err) // c speaks it
@@ -263,22 +263,9 @@ func (c *Conn) qualified() string {
 	return q + strings.ReplaceAll(h.schema, q, q+q) + q + "." + c.Set.Prefix
 }
 
-// schemaName returns the schema of the tables.
-func (c *Conn) schemaName() string {
-	if h := c.home.Load(); h != nil {
-		return h.schema
-	}
-	return ""
-}
-
 // Answered reports whether the database has answered, which tells where the tables are.
 func (c *Conn) Answered() bool { return c.home.Load() != nil }
 
 // Warnings returns what is dangerous about the connection: that it shares the application's
 // pool.
-func (c *Conn) Warnings() []string {
-	if c.warning == "" {
-		return nil
-	}
-	return []string{c.warning}
-}
+func (c *Conn) Warnings() []string { return c.warnings }

@@ -97,53 +97,71 @@ func (x *examination) loses(seen, advice string) {
 	}
 }
 
-// rights tries the statements that leases need on each table. None touches a row.
+// A setting is a row of a doctor's table: a setting of the server, its values that are faults, and
+// what to do.
+type setting struct{ check, name, faults, advice string }
+
+// settings judges the settings that the server has.
+func (x *examination) settings(has map[string]string, table []setting) {
+	for _, s := range table {
+		if value, there := has[s.name]; there {
+			x.Judge(slices.Contains(strings.Fields(s.faults), value), s.check, s.name+" is "+value, s.advice)
+		}
+	}
+}
+
+// rights tries the statements that leases need on each table.
 func (x *examination) rights(ctx context.Context) {
 	var missing []string
 	for _, name := range x.tables.Names {
-		table := x.Set.Prefix + name
-		ok, err := x.hasTable(ctx, name)
-		if err != nil {
+		switch ok, err := x.hasTable(ctx, name); {
+		case err != nil:
 			x.Unknown("rights", err)
 			return
-		}
-		if !ok {
-			missing = append(missing, table)
-			continue
-		}
-		at := x.qualified() + name
-		last := "UPDATE " + at + " SET ns = ns WHERE 1 = 0"
-		if name == "ticket" {
-			last = "DELETE FROM " + at + " WHERE 1 = 0"
-		}
-		for _, text := range []string{"SELECT * FROM " + at + " WHERE 1 = 0", "INSERT INTO " + at + " SELECT * FROM " + at + " WHERE 1 = 0", last} {
-			if _, err := x.Pool().ExecContext(ctx, text); err != nil {
-				verb, _, _ := strings.Cut(text, " ")
-				check, advice := "rights", x.grants()
-				switch {
-				case x.is(err, x.dialect.readOnlyFile):
-					advice = makeWritable
-				case x.readOnly(err):
-					check, advice = "primary", useThePrimary
-				}
-				if check == "rights" || !slices.ContainsFunc(x.List, func(f lease.Finding) bool { return f.Level == lease.LevelFault && f.Check == check }) {
-					x.Fault(check, fmt.Sprintf("%s on %s: %v", verb, table, err), advice)
-				}
-				return
-			}
+		case !ok:
+			missing = append(missing, x.Set.Prefix+name)
+		case !x.may(ctx, name):
+			return
 		}
 	}
 	if len(missing) == 0 {
 		x.OK("rights", "the account may read and write the tables")
 		return
 	}
-	may, err := Number(ctx, x.Conn, "maycreate", Args{"schema": x.schemaName()})
+	may, err := Number(ctx, x.Conn, "maycreate", Args{"schema": x.home.Load().schema})
 	if err != nil {
 		x.Unknown("rights", err)
 		return
 	}
 	x.Judge(may == 0, "rights", fmt.Sprintf("there is no table %s; the account may create it: %v", strings.Join(missing, ", "), may > 0),
 		"run "+x.definition()+" once by hand, and "+x.grants())
+}
+
+// may tries the statements that leases need on a table, by which no row is touched.
+func (x *examination) may(ctx context.Context, table string) bool {
+	at, change := x.qualified()+table, "UPDATE %s SET ns = ns WHERE 1 = 0"
+	if table == "ticket" {
+		change = "DELETE FROM %s WHERE 1 = 0"
+	}
+	for _, text := range []string{"SELECT * FROM %s WHERE 1 = 0", "INSERT INTO %s SELECT * FROM %[1]s WHERE 1 = 0", change} {
+		_, err := x.Pool().ExecContext(ctx, fmt.Sprintf(text, at))
+		if err == nil {
+			continue
+		}
+		verb, _, _ := strings.Cut(text, " ")
+		check, advice := "rights", x.grants()
+		switch {
+		case x.is(err, x.dialect.readOnlyFile):
+			advice = makeWritable
+		case x.readOnly(err):
+			check, advice = "primary", useThePrimary
+		}
+		if check == "rights" || !slices.ContainsFunc(x.List, func(f lease.Finding) bool { return f.Level == lease.LevelFault && f.Check == check }) {
+			x.Fault(check, fmt.Sprintf("%s on %s: %v", verb, x.Set.Prefix+table, err), advice)
+		}
+		return false
+	}
+	return true
 }
 
 // engines checks that the tables survive a crash.
@@ -153,7 +171,7 @@ func (x *examination) engines(ctx context.Context) {
 	}
 	for _, name := range x.tables.Names {
 		table := x.Set.Prefix + name
-		engine, there, err := One(ctx, x.Conn, nil, "engine", Args{"schema": x.schemaName(), "table": table}, Column[string])
+		engine, there, err := One(ctx, x.Conn, nil, "engine", Args{"schema": x.home.Load().schema, "table": table}, Column[string])
 		if err != nil {
 			x.Unknown("engine", err)
 		} else if there {

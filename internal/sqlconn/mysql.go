@@ -154,54 +154,57 @@ func (x *examination) mysql(ctx context.Context, has map[string]string) {
 	} else {
 		x.OK("time zone", zone+"; leases use UTC")
 	}
-	var readOnly []string
-	on := false
-	for _, name := range []string{"read_only", "super_read_only", "innodb_read_only"} {
-		if value, there := has[name]; there { // MariaDB has no super_read_only
-			on = on || value == "ON" || value == "1"
-			readOnly = append(readOnly, name+" is "+value)
-		}
-	}
-	x.Judge(on, "primary", strings.Join(readOnly, ", "), useThePrimary)
-	flush := has["innodb_flush_log_at_trx_commit"]
-	x.Judge(flush != "1", "durability", "innodb_flush_log_at_trx_commit is "+flush, durable+"set it to 1")
-	if method := has["innodb_flush_method"]; method == "nosync" || method == "littlesync" {
-		x.Fault("durability", "innodb_flush_method is "+method, durable+"leave it out")
-	}
+	x.settings(has, mysqlSettings)
 	if has["log_bin"] == "ON" {
 		// The binary log then decides at recovery what was committed.
 		x.Judge(has["sync_binlog"] != "1", "durability", "sync_binlog is "+has["sync_binlog"], durable+"set it to 1")
 		x.semiSync(ctx, has)
 	}
-	if level := cmp.Or(has["transaction_isolation"], has["tx_isolation"]); level == "READ-UNCOMMITTED" {
-		x.Fault("isolation", level, "a repeated borrow could be answered by what is not committed: leave it out of the DSN, or set another for the account")
+	x.cluster(has)
+}
+
+func (x *examination) cluster(has map[string]string) {
+	const (
+		group  = "the server is a member of a replication group, group_replication_single_primary_mode is "
+		galera = "the server is a node of a Galera cluster"
+	)
+	switch mode := has["group_replication_single_primary_mode"]; {
+	case mode == "":
+	case x.Compares():
+		x.Note("cluster", group+mode, "use the address of the primary, or of one member at a time: each change of the member starts a quarantine, which never ends if several members answer in turn")
+	case mode == "ON" && has["group_replication_consistency"] == "EVENTUAL":
+		x.Fault("cluster", group+"ON, group_replication_consistency is EVENTUAL", "after a failover, a primary takes writes before it has all that was acknowledged: set it to BEFORE_ON_PRIMARY_FAILOVER, or set quarantine: on-change")
+	case mode == "ON":
+		x.Note("cluster", group+mode, "a majority of members that fails at once loses writes that it has acknowledged: set quarantine: on-change if that can happen")
+	default:
+		x.Fault("cluster", group+mode, "members see one another's writes late: set quarantine: on-change, and use the address of one member at a time")
 	}
-	if mode := has["group_replication_single_primary_mode"]; mode != "" {
-		const seen = "the server is a member of a replication group, group_replication_single_primary_mode is "
-		switch {
-		case x.Compares():
-			x.Note("cluster", seen+mode, "use the address of the primary, or of one member at a time: each change of the member starts a quarantine, which never ends if several members answer in turn")
-		case mode == "ON" && has["group_replication_consistency"] == "EVENTUAL":
-			x.Fault("cluster", seen+"ON, group_replication_consistency is EVENTUAL", "after a failover, a primary takes writes before it has all that was acknowledged: set it to BEFORE_ON_PRIMARY_FAILOVER, or set quarantine: on-change")
-		case mode == "ON":
-			x.Note("cluster", seen+mode, "a majority of members that fails at once loses writes that it has acknowledged: set quarantine: on-change if that can happen")
-		default:
-			x.Fault("cluster", seen+mode, "members see one another's writes late: set quarantine: on-change, and use the address of one member at a time")
+	if has["wsrep_on"] != "ON" {
+		return
+	}
+	for _, option := range []string{"pc.ignore_sb = true", "pc.ignore_quorum = true"} {
+		if strings.Contains(has["wsrep_provider_options"], option) {
+			x.Fault("cluster", option, "nodes that do not see each other lend the same worker ids: leave it out of wsrep_provider_options")
 		}
 	}
-	if has["wsrep_on"] == "ON" {
-		for _, option := range []string{"pc.ignore_sb = true", "pc.ignore_quorum = true"} {
-			if strings.Contains(has["wsrep_provider_options"], option) {
-				x.Fault("cluster", option, "nodes that do not see each other lend the same worker ids: leave it out of wsrep_provider_options")
-			}
-		}
-		const seen = "the server is a node of a Galera cluster"
-		if x.Compares() {
-			x.Note("cluster", seen, "use the address of one node at a time: each change of the node starts a quarantine, which never ends if several nodes answer in turn")
-		} else {
-			x.Fault("cluster", seen, "a Galera cluster can lose writes that it has acknowledged: set quarantine: on-change, and use the address of one node at a time")
-		}
+	if x.Compares() {
+		x.Note("cluster", galera, "use the address of one node at a time: each change of the node starts a quarantine, which never ends if several nodes answer in turn")
+	} else {
+		x.Fault("cluster", galera, "a Galera cluster can lose writes that it has acknowledged: set quarantine: on-change, and use the address of one node at a time")
 	}
+}
+
+const uncommitted = "a repeated borrow could be answered by what is not committed: leave it out of the DSN, or set another for the account"
+
+// mysqlSettings are those of MySQL and MariaDB that are the same whatever else is set. Each has some.
+var mysqlSettings = []setting{
+	{"primary", "read_only", "ON 1", useThePrimary},
+	{"primary", "super_read_only", "ON 1", useThePrimary},
+	{"primary", "innodb_read_only", "ON 1", useThePrimary},
+	{"durability", "innodb_flush_log_at_trx_commit", "0 2", durable + "set it to 1"},
+	{"durability", "innodb_flush_method", "nosync littlesync", durable + "leave it out"},
+	{"isolation", "transaction_isolation", "READ-UNCOMMITTED", uncommitted},
+	{"isolation", "tx_isolation", "READ-UNCOMMITTED", uncommitted},
 }
 
 // semiSync judges semi-synchronous replication, whose settings have other names on MySQL

@@ -121,13 +121,8 @@ var poolerHints = [][2]string{
 
 func (x *examination) postgres(ctx context.Context, has map[string]string) {
 	x.OK("time zone", has["TimeZone"]+"; leases use UTC")
-	recovery, readOnly := has["pg_is_in_recovery"], has["default_transaction_read_only"]
-	x.Judge(recovery == "true" || readOnly == "on", "primary", "pg_is_in_recovery is "+recovery+", default_transaction_read_only "+readOnly,
-		useThePrimary)
+	x.settings(has, postgresSettings)
 	x.schema(ctx)
-	for _, name := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
-		x.Judge(has[name] == "off", "durability", name+" is "+has[name], durable+"set it to on (for synchronous_commit, at least for this account: ALTER ROLE name SET synchronous_commit = on)")
-	}
 	names, commit := has["synchronous_standby_names"], has["synchronous_commit"]
 	waits := ""
 	if m := quorum.FindStringSubmatch(names); m != nil {
@@ -145,10 +140,20 @@ func (x *examination) postgres(ctx context.Context, has map[string]string) {
 	}
 }
 
+const committed = durable + "set it to on (for synchronous_commit, at least for this account: ALTER ROLE name SET synchronous_commit = on)"
+
+var postgresSettings = []setting{
+	{"primary", "pg_is_in_recovery", "true", useThePrimary},
+	{"primary", "default_transaction_read_only", "on", useThePrimary},
+	{"durability", "synchronous_commit", "off", committed},
+	{"durability", "fsync", "off", committed},
+	{"durability", "full_page_writes", "off", committed},
+}
+
 // schema notes who else may create tables that this account would take for its own: in the schema
 // of the tables, or in one that comes before it.
 func (x *examination) schema(ctx context.Context) {
-	home := Args{"schema": x.schemaName()}
+	home := Args{"schema": x.home.Load().schema}
 	others, err := All(ctx, x.Conn, nil, "others", home, Column[string])
 	before, err2 := All(ctx, x.Conn, nil, "schemas", home, Column[string])
 	switch {

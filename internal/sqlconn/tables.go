@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 )
 
 // Tables are those of a package, and what it does with them.
@@ -24,18 +23,8 @@ func (c *Conn) grants() string {
 }
 
 func (c *Conn) hasTable(ctx context.Context, name string) (bool, error) {
-	n, err := Number(ctx, c, "table", Args{"schema": c.schemaName(), "table": c.Set.Prefix + name})
+	n, err := Number(ctx, c, "table", Args{"schema": c.home.Load().schema, "table": c.Set.Prefix + name})
 	return n > 0, err
-}
-
-// Missing returns the name of the first missing table.
-func (c *Conn) Missing(ctx context.Context) (string, error) {
-	for _, name := range c.tables.Names {
-		if ok, err := c.hasTable(ctx, name); err != nil || !ok {
-			return name, err
-		}
-	}
-	return "", nil
 }
 
 // NoTable returns an error for a table that is missing.
@@ -72,7 +61,7 @@ func (c *Conn) Create(ctx context.Context) error {
 
 // createTable creates a table unless it exists.
 func (c *Conn) createTable(ctx context.Context, name string) error {
-	for i := 1; ; i++ {
+	return c.patiently(ctx, func() error {
 		if ok, err := c.hasTable(ctx, name); err != nil || ok {
 			return err
 		}
@@ -88,11 +77,6 @@ func (c *Conn) createTable(ctx context.Context, name string) error {
 		if ok, err := c.hasTable(ctx, name); err == nil && ok {
 			return nil
 		}
-		if i == patience || !c.Transient(failure) {
-			return fmt.Errorf("create table %s: %w", c.Set.Prefix+name, c.checked(failure))
-		}
-		if err := pause(ctx, time.Duration(i)*10*time.Millisecond); err != nil {
-			return err
-		}
-	}
+		return fmt.Errorf("create table %s: %w", c.Set.Prefix+name, failure)
+	})
 }

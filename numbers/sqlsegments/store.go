@@ -302,47 +302,50 @@ func (s *Store) reserve(ctx context.Context, tx sqlconn.Runner, r numberstore.Re
 	}
 	for round := range sqlconn.Rounds {
 		first, done, err := s.conn.Change(ctx, tx, statement, a)
-		if err != nil {
-			return numberstore.Range{}, err
-		}
 		if done {
 			return numberstore.Range{First: first, Last: first + min(r.N-1, r.Max-first)}, nil
 		}
-		if r.Beside != "" {
-			if beside, there, err := s.given(ctx, tx, r.Beside); err != nil {
-				return numberstore.Range{}, err
-			} else if !there || beside.id < r.Given.First || beside.id > r.Given.Last {
-				return numberstore.Range{}, fmt.Errorf("%w: %q has not given %d to %d", numberstore.ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
-			}
+		if err == nil {
+			err = s.missed(ctx, tx, r, a, round, added)
 		}
-		row, there, err := s.given(ctx, tx, r.Name)
-		switch {
-		case err != nil:
+		if err != nil {
 			return numberstore.Range{}, err
-		case r.CheckClock(row.now) != nil:
-			return numberstore.Range{}, r.CheckClock(row.now)
-		case there && max(row.id, r.Above) >= r.Max:
-			return numberstore.Range{}, fmt.Errorf("%w: %q is at %d of %d", numberstore.ErrEnd, r.Name, max(row.id, r.Above), r.Max)
-		case there && tx != nil && round > 0: // by REPEATABLE READ of MySQL, a change sees more than a SELECT
-			return numberstore.Range{}, fmt.Errorf("%w: others have changed %q since the transaction first read: run it again", numberstore.ErrUnavailable, r.Name)
-		case there: // created since the update
-		case !r.Create || *added:
-			return numberstore.Range{}, noName(r.Name)
-		case r.Above >= r.Max:
-			return numberstore.Range{}, fmt.Errorf("%w: %q is at %d of %d", numberstore.ErrEnd, r.Name, r.Above, r.Max)
-		case r.Family != "":
-			*added = true
-			if err := s.addCounted(ctx, r, a); err != nil {
-				return numberstore.Range{}, err
-			}
-		default:
-			*added = true
-			if _, err := s.conn.Exec(ctx, tx, "add", a); err != nil {
-				return numberstore.Range{}, err
-			}
 		}
 	}
 	return numberstore.Range{}, sqlconn.Unsettled()
+}
+
+// missed returns why a round reserved nothing, or nil if the next one may: the name is there by now.
+func (s *Store) missed(ctx context.Context, tx sqlconn.Runner, r numberstore.Request, a sqlconn.Args, round int, added *bool) error {
+	if r.Beside != "" {
+		if beside, there, err := s.given(ctx, tx, r.Beside); err != nil {
+			return err
+		} else if !there || beside.id < r.Given.First || beside.id > r.Given.Last {
+			return fmt.Errorf("%w: %q has not given %d to %d", numberstore.ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
+		}
+	}
+	row, there, err := s.given(ctx, tx, r.Name)
+	last := max(row.id, r.Above)
+	switch {
+	case err != nil:
+		return err
+	case r.CheckClock(row.now) != nil:
+		return r.CheckClock(row.now)
+	case (there || r.Create && !*added) && last >= r.Max:
+		return fmt.Errorf("%w: %q is at %d of %d", numberstore.ErrEnd, r.Name, last, r.Max)
+	case there && tx != nil && round > 0: // by REPEATABLE READ of MySQL, a change sees more than a SELECT
+		return fmt.Errorf("%w: others have changed %q since the transaction first read: run it again", numberstore.ErrUnavailable, r.Name)
+	case there: // created since the update
+		return nil
+	case !r.Create || *added:
+		return noName(r.Name)
+	}
+	*added = true
+	if r.Family != "" {
+		return s.addCounted(ctx, r, a)
+	}
+	_, err = s.conn.Exec(ctx, tx, "add", a)
+	return err
 }
 
 // addCounted creates a name of a family, unless it is there. The row that counts the family is locked
