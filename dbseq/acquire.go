@@ -1,6 +1,7 @@
 package dbseq
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -47,11 +48,13 @@ func (c *Center) verb(ctx context.Context, k *call, what string, f func(context.
 }
 
 func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
-	var v view
-	var ticket, done int64 // the ticket drawn, and the one to delete
+	var (
+		v view
+		t tickets
+	)
 	defer func() {
-		if done != 0 {
-			c.forget(ctx, k, done, ticket)
+		if t.done != 0 {
+			c.forget(ctx, k, t.done, t.drawn)
 		}
 	}()
 	for range sqlconn.Rounds {
@@ -62,38 +65,43 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 		if err := rules.Quarantined(v.reason, v.quarantine, v.now, k.by); err != nil {
 			return lease.Grant{}, err
 		}
-		if v.held.there && v.held.since == 0 { // given back
-			return lease.Grant{}, lease.ErrLost
-		}
-		if v.held.there && v.held.mark > v.held.floor {
-			// The reply to an earlier attempt was lost.
-			if g, done, err := c.lendAgain(ctx, k, v); err != nil || done {
-				return g, err
-			}
-			continue
-		}
-		if v.soonest >= v.now {
-			if err := rules.CheckNumber("the time at which a worker id is free", v.soonest); err != nil {
-				return lease.Grant{}, err
-			}
-			break
-		}
-		if ticket == 0 {
-			if ticket, err = c.draw(ctx, k); err != nil {
-				return lease.Grant{}, err
-			}
-			done = ticket
-		}
-		r, err := c.claim(ctx, k, v, ticket)
-		if err != nil {
-			return lease.Grant{}, err
-		}
-		if r.there {
-			done = r.ticket
-			return c.proposed(ctx, k, k.grant(r)), nil
+		if g, done, err := c.borrow(ctx, k, v, &t); done || err != nil {
+			return g, err
 		}
 	}
-	return lease.Grant{}, &lease.NoFreeWorkerError{
+	return lease.Grant{}, k.full(v)
+}
+
+// tickets are the one that a call has drawn, and the one to delete at its end.
+type tickets struct{ drawn, done int64 }
+
+// borrow lends by what a look has shown. done is false if that has changed.
+func (c *Center) borrow(ctx context.Context, k *call, v view, t *tickets) (g lease.Grant, done bool, err error) {
+	switch {
+	case v.held.there && v.held.since == 0: // given back
+		return g, false, lease.ErrLost
+	case v.held.there && v.held.mark > v.held.floor: // the reply to an earlier attempt was lost
+		return c.lendAgain(ctx, k, v)
+	case v.soonest >= v.now:
+		return g, false, cmp.Or(rules.CheckNumber("the time at which a worker id is free", v.soonest), k.full(v))
+	}
+	if t.drawn == 0 {
+		if t.drawn, err = c.draw(ctx, k); err != nil {
+			return g, false, err
+		}
+		t.done = t.drawn
+	}
+	r, err := c.claim(ctx, k, v, t.drawn)
+	if err != nil || !r.there {
+		return g, false, err
+	}
+	t.done = r.ticket
+	return c.proposed(ctx, k, k.grant(r)), true, nil
+}
+
+// full returns the error when no worker id was free at a look.
+func (k *call) full(v view) error {
+	return &lease.NoFreeWorkerError{
 		Namespace: k.req.Namespace, First: k.req.First, Last: k.req.Last,
 		Now: time.UnixMilli(v.now), Soonest: time.UnixMilli(max(v.soonest+1, v.now)),
 	}

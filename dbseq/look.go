@@ -160,10 +160,10 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 	for range sqlconn.Rounds {
 		v, err := c.look(ctx, k)
-		if err != nil {
-			return v, err
+		if err == nil {
+			err = k.refuse(v.now)
 		}
-		if err := k.refuse(v.now); err != nil {
+		if err != nil {
 			return v, err
 		}
 		if changed, err := c.join(ctx, k, v); err != nil {
@@ -171,29 +171,33 @@ func (c *Center) survey(ctx context.Context, k *call) (view, error) {
 		} else if changed {
 			continue
 		}
-		if k.compares && v.incarnation == "" {
-			if _, err := c.conn.Identify(ctx); err != nil {
-				return v, err
-			}
-			continue // it may be another server
-		}
-		reason := k.loss(v)
-		if reason == "" {
-			return v, nil
-		}
-		if v.there && k.compares && v.incarnation != v.recorded {
-			// The new server may also be of another kind.
-			if err := c.conn.Server(ctx, true); err != nil {
-				return v, err
-			}
-		}
-		// A borrower is answered at once. A holder is answered by the new record, which
-		// the next look reads.
-		if done, err := c.beginQuarantine(ctx, k, &v, reason); err != nil || done && k.borrow {
+		if answers, err := c.sound(ctx, k, &v); answers || err != nil {
 			return v, err
 		}
 	}
 	return view{}, sqlconn.Unsettled()
+}
+
+// sound reports whether v answers k: nothing was lost, or the quarantine that v then shows has begun.
+func (c *Center) sound(ctx context.Context, k *call, v *view) (bool, error) {
+	if k.compares && v.incarnation == "" {
+		_, err := c.conn.Identify(ctx)
+		return false, err // it may be another server
+	}
+	reason := k.loss(*v)
+	if reason == "" {
+		return true, nil
+	}
+	if v.there && k.compares && v.incarnation != v.recorded {
+		// The new server may also be of another kind.
+		if err := c.conn.Server(ctx, true); err != nil {
+			return false, err
+		}
+	}
+	// A borrower is answered at once. A holder is answered by the new record, which
+	// the next look reads.
+	done, err := c.beginQuarantine(ctx, k, v, reason)
+	return done && k.borrow, err
 }
 
 // join joins the namespace, and goes on with a change of its pin. It returns true if what k looked
