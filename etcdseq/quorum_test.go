@@ -10,55 +10,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 )
-
-// TestSlowDisk checks that leases are renewed where each sync of the leader's disk takes longer, and
-// then that of all members.
-func TestSlowDisk(t *testing.T) {
-	t.Parallel()
-	const delay = 80 * time.Millisecond // near the election timeout, members would elect all the time
-	e := testserver.NewEtcd(t, 3)
-	center := open(t, e.URLs()...)
-	require.NoError(t, center.Extras().Init(t.Context(), request()))
-	var workers []*snowlease.Worker
-	for range 8 {
-		w, err := snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "crew", Layout: layout, TTL: ttl, MaxTTL: ttl, Skew: skew})
-		require.NoError(t, err)
-		workers = append(workers, w)
-	}
-	last := make([]int64, len(workers))
-	goOn := func() {
-		began := time.Now()
-		require.Eventually(t, func() bool {
-			renewed := true
-			for i, w := range workers {
-				id, err := w.NextID()
-				require.True(t, err != nil || id > last[i], "%d after %d", id, last[i])
-				last[i] = max(last[i], id)
-				renewed = renewed && w.Status().Renewed.Sub(began) > ttl
-			}
-			return renewed
-		}, 30*time.Second, time.Millisecond)
-	}
-	e.SlowDisk(delay, e.Leader())
-	goOn()
-	e.SlowDisk(delay, e.Nodes...)
-	goOn()
-	client, began := dial(t, e.URLs()...), time.Time{}
-	require.Eventually(t, func() bool {
-		began = time.Now()
-		_, err := client.Put(t.Context(), "other", "o")
-		return err == nil
-	}, 20*time.Second, 10*time.Millisecond)
-	require.GreaterOrEqual(t, time.Since(began), delay, "else the disks are not slow")
-	for _, w := range workers {
-		require.NoError(t, w.Stop(t.Context()))
-	}
-}
 
 // TestPartition shows what a partition does that leaves two servers which believe to lead.
 func TestPartition(t *testing.T) {

@@ -2,7 +2,7 @@
 # Usage: scripts/test-deps.sh [prove]
 #
 # Checks that the servers which make test starts are installed: MariaDB, PostgreSQL and Redis.
-# With prove, also etcd, PgBouncer, HAProxy, strace, promtool and a headless Chromium. As root
+# With prove, also etcd, PgBouncer, HAProxy, promtool and a headless Chromium. As root
 # on Debian or Ubuntu it installs missing ones and starts no system service. Elsewhere it says
 # what to install or which variable to set. For prove, a MySQL is unpacked by
 # scripts/engines.sh, unless the machine has one. Tests run without it if it cannot be had.
@@ -34,7 +34,6 @@ missing() {
 	[ "$target" = prove ] || return 0
 	found etcd || echo etcd-server
 	found etcdctl || echo etcd-client
-	found strace || echo strace
 	found pgbouncer || echo pgbouncer
 	found haproxy || echo haproxy
 	found promtool || echo prometheus

@@ -60,21 +60,6 @@ var ways = []way{
 	}},
 }
 
-// TestWaysRise: what is measured works.
-func TestWaysRise(t *testing.T) {
-	for _, way := range ways {
-		next := way.open(t)
-		last := next()
-		for range 100_000 {
-			if n := next(); n <= last {
-				t.Fatalf("%s: %d after %d", way.name, n, last)
-			} else {
-				last = n
-			}
-		}
-	}
-}
-
 func BenchmarkAlone(b *testing.B) {
 	for _, way := range ways {
 		b.Run(way.name, func(b *testing.B) {

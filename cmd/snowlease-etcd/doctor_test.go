@@ -7,9 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/etcdseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
-	"github.com/snowlease/snowlease/lease"
 )
 
 // finds requires that the doctor finds this, and no fault of another check.
@@ -47,30 +45,4 @@ func TestDoctor(t *testing.T) {
 		node.Kill()
 	}
 	finds(t, "fault  connect        .*cannot connect", store)
-}
-
-// Who may not read the records, or has no account, learns it.
-func TestDoctorRights(t *testing.T) {
-	t.Parallel()
-	e := testserver.NewEtcd(t, 1)
-	for _, args := range []string{"user add root:root", "user grant-role root root", "user add app:s3cret", "auth enable"} {
-		e.Ctl(e.Nodes[0], strings.Fields(args)...)
-	}
-	store := strings.Replace(storeOf(e.URLs()...), "://", "://app:s3cret@", 1)
-	finds(t, "fault  incarnation    ", store)
-	finds(t, "fault  connect        .*check that it runs, and username and password", strings.Replace(store, "s3cret", "wrong", 1))
-}
-
-// A restore from a snapshot that shows is a quarantine, which the doctor notes.
-func TestDoctorAfterARestore(t *testing.T) {
-	t.Parallel()
-	e := testserver.NewEtcd(t, 1)
-	on := []string{storeOf(e.URLs()...), "--namespace=orders"}
-	exits(t, 0, "init --yes", on)
-	e.Restore(e.Save(e.Nodes[0]), "another")
-	c, err := etcdseq.New(dial(t, e.URLs()...))
-	require.NoError(t, err)
-	_, err = c.Acquire(t.Context(), request())
-	require.ErrorAs(t, err, new(*lease.QuarantineError))
-	finds(t, "note   quarantine     possible loss of records: ", on...)
 }

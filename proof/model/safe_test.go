@@ -9,14 +9,10 @@ import (
 )
 
 // limit is the number of states that this run explores of a configuration, five times what
-// the broken variants need. The race detector slows the search tenfold, and has nothing to
-// find in it without goroutines.
+// the broken variants need.
 func limit() int {
-	switch {
-	case os.Getenv("SNOWLEASE_MODEL") == "full":
+	if os.Getenv("SNOWLEASE_MODEL") == "full" {
 		return 12_000_000
-	case race:
-		return 100_000
 	}
 	return 500_000
 }
@@ -102,12 +98,17 @@ func TestSafe(t *testing.T) {
 		{Name: "two wipes, one holder waits", TTL: []int8{2, 2, 2}, Ticks: 6, Wipe: true, Losses: 2, Exact: true},
 		{Name: "two failovers, one holder waits", TTL: []int8{2, 2, 2}, Ticks: 6, Failover: true, Losses: 2, Exact: true},
 	} {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			c.Limit = max(c.Limit, limit())
-			explore(t, newModel(c, theRules()))
-		})
+		safe(t, c, theRules())
 	}
+}
+
+// safe explores a config in a subtest.
+func safe(t *testing.T, c config, v verbs) {
+	t.Run(c.Name, func(t *testing.T) {
+		t.Parallel()
+		c.Limit = max(c.Limit, limit())
+		explore(t, newModel(c, v))
+	})
 }
 
 // TestSafeAlone explores renewals that do not look at the records of others.
@@ -126,11 +127,8 @@ func TestSafeAlone(t *testing.T) {
 		{Name: "parts of two workers lost, three holders, the clock steps back", Workers: 2, TTL: []int8{1, 1, 1}, Ticks: 4, Parts: true, Losses: 1, Back: 2, Steps: 1, Skew: 2},
 		{Name: "part of two workers lost, and a failover", Workers: 2, TTL: []int8{1, 1, 1}, Ticks: 4, Parts: true, Failover: true, Losses: 2},
 	} {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			c.Limit, c.Alone = max(c.Limit, limit()), true
-			explore(t, newModel(c, alone(theRules())))
-		})
+		c.Alone = true
+		safe(t, c, alone(theRules()))
 	}
 }
 
@@ -146,11 +144,8 @@ func TestSafeApart(t *testing.T) {
 		{Name: "failover, clocks apart by the skew", TTL: []int8{2, 2}, Ticks: 7, Failover: true, Losses: 1, Apart: []int8{0, 2}, Skew: 2},
 		{Name: "parts lost twice, clocks apart by the skew", TTL: []int8{2, 2}, Ticks: 6, Parts: true, Losses: 2, Apart: []int8{0, 1}, Skew: 1},
 	} {
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
-			c.Limit, c.Alone = max(c.Limit, limit()), true
-			explore(t, newModel(c, alone(theRules())))
-		})
+		c.Alone = true
+		safe(t, c, alone(theRules()))
 	}
 }
 

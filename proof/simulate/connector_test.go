@@ -16,8 +16,6 @@ type connector struct {
 	driver driver.Driver
 	now    func() time.Time
 	wrote  func() // called before a statement that may write
-
-	rewrite func(string) string // nil: statements stay as they are
 }
 
 func newConnector(dsn string, now func() time.Time, wrote func()) (*connector, error) {
@@ -103,9 +101,6 @@ func (t tx) Rollback() error {
 func (c *conn) timed(text string) string {
 	if !strings.HasPrefix(text, "SELECT") {
 		c.connector.wrote()
-	}
-	if c.connector.rewrite != nil {
-		text = c.connector.rewrite(text)
 	}
 	if strings.HasPrefix(text, "SELECT file FROM pragma_database_list") {
 		return "SELECT '/sim'" // in memory, but one database for all connections

@@ -85,7 +85,7 @@
 //	host, process, wire       nodes, the processes on them, and the network between
 //	plan, plans, faults       plans, how they are drawn, and how faults are carried out
 //	workerids, ledger, calm   the subject WorkerIDs and its checks
-//	numbers, numberwire, past, series, numberplans   the subject Numbers
+//	numbers, numberwire, numberplans   the subject Numbers
 //	store, memory, redis, sqlite, etcdstore   the stores
 //	trace, tally              the outcome
 //	fleet                     10,000 processes on a store that is away: how fast they recover
@@ -97,17 +97,15 @@
 //
 // # Numbers
 //
-// With Numbers, processes take numbers from a Source: a counter.Counter; segments in SQL
-// or Redis; a redissegments.Dispenser in front of SQL; a history.Issuer, which makes ids for
-// times past; or a series.Series around a midnight. The checks are:
+// With Numbers, processes take numbers from a Source: a counter.Counter; segments in
+// Redis; or a redissegments.Dispenser in front of SQL. What SQL alone counts is one statement,
+// which the tests of the store hold. The checks are:
 //
 //   - No number is issued twice.
 //   - Numbers rise within a process and, in strict order, across all processes.
 //   - A process issues only numbers that were given to it, and after a copy of its memory
 //     only numbers given after the copy.
 //   - No number is older than MaxAge.
-//   - An id for a time past has that time and a reserved worker id, and rises in its span.
-//     Their counters are wiped, and restored as docs/operations.md says, under running processes.
 //   - All processes issue again once every fault is mended.
 //
 // Where the product chooses a moment at random, the simulation waits until the latest

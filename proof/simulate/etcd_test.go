@@ -9,11 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
 // onEtcd is the product on a changed etcd.
@@ -157,59 +153,5 @@ func TestClocksApart(t *testing.T) {
 			require.Equal(t, test.unique, r.Broken[Duplicate] == 0, "%s", r)
 			require.Equal(t, test.unique, r.OK(), "%s", r)
 		})
-	}
-}
-
-// TestEtcdAnswers compares the answers of the simulated etcd with those of a real one, to
-// random requests like those of etcdseq.
-func TestEtcdAnswers(t *testing.T) {
-	server, err := clientv3.New(clientv3.Config{Endpoints: testserver.NewEtcd(t, 1).URLs(), Logger: zap.NewNop()})
-	require.NoError(t, err)
-	defer server.Close()
-	etcd := pb.NewKVClient(server.ActiveConnection())
-	e, err := NewEtcd()
-	require.NoError(t, err)
-	defer func() { require.NoError(t, e.Close()) }()
-	random := rand.New(rand.NewPCG(1, 2))
-	text := func(from ...string) []byte { return []byte(from[random.IntN(len(from))]) }
-	key := func() []byte { return text("ns/0", "ns/1", "ns/meta", "ns/cluster") }
-	for range 1000 {
-		var request, want proto.Message
-		switch random.IntN(6) {
-		case 0:
-			r := &pb.RangeRequest{Key: []byte("ns/"), RangeEnd: []byte("ns0")}
-			request = r
-			want, err = etcd.Range(t.Context(), r)
-		case 1:
-			r := &pb.DeleteRangeRequest{Key: key()}
-			request = r
-			want, err = etcd.DeleteRange(t.Context(), r)
-		default:
-			r := &pb.TxnRequest{}
-			for range random.IntN(4) {
-				c := &pb.Compare{Key: key(), Target: pb.Compare_VALUE, TargetUnion: &pb.Compare_Value{Value: text("a", "b")}}
-				if random.IntN(3) == 0 {
-					c = &pb.Compare{Key: key(), Target: pb.Compare_CREATE, TargetUnion: &pb.Compare_CreateRevision{}}
-				}
-				r.Compare = append(r.Compare, c)
-			}
-			for _, k := range []string{"ns/0", "ns/1", "ns/meta"} {
-				if random.IntN(2) == 0 {
-					r.Success = append(r.Success, &pb.RequestOp{Request: &pb.RequestOp_RequestPut{
-						RequestPut: &pb.PutRequest{Key: []byte(k), Value: text("a", "b")},
-					}})
-				}
-			}
-			request = r
-			want, err = etcd.Txn(t.Context(), r)
-		}
-		require.NoError(t, err)
-		got, err := e.(*Etcd).Apply(request)
-		require.NoError(t, err)
-		for _, m := range []proto.Message{want, got} { // these differ between clusters
-			h := m.(interface{ GetHeader() *pb.ResponseHeader }).GetHeader()
-			h.ClusterId, h.MemberId, h.RaftTerm = 0, 0, 0
-		}
-		require.True(t, proto.Equal(want, got), "%v:\n%v, but a member answers\n%v", request, got, want)
 	}
 }

@@ -77,33 +77,6 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLimitToTheMillisecond checks that, across a loss, the clock may step back by
-// exactly the skew from the latest time that it ever showed.
-func TestLimitToTheMillisecond(t *testing.T) {
-	// The time of the holder's last reply and the time when the loss is noticed are
-	// the same in all runs, since both were sent before the step.
-	var last, noticed time.Duration
-	for _, e := range Run(t, across(0), stores["memory"]).Events {
-		switch {
-		case e.At < 3*second && e.Ceiling > 0:
-			last = e.At
-		case noticed == 0 && e.What == "acquire" && e.Note == "quarantine":
-			noticed = e.At
-		}
-	}
-	require.Greater(t, noticed, 3*second)
-	back := noticed.Truncate(time.Millisecond) - last.Truncate(time.Millisecond) + second/10
-	overlaps := func(back time.Duration, s WorkerIDs) bool {
-		r := Run(t, across(back), s)
-		require.NoError(t, r.Err)
-		return r.Broken[Overlap] > 0
-	}
-	require.False(t, overlaps(back, stores["memory"]))
-	require.True(t, overlaps(back+time.Millisecond, stores["memory"]))
-	require.True(t, overlaps(back, center(lowHorizon)), "a quarantine that is a millisecond too low")
-	require.True(t, overlaps(back, center(noSkew)), "a quarantine without the skew")
-}
-
 // TestRevived plays a failover that restores the record of a former holder and forgets
 // what was lent above it.
 func TestRevived(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/snowlease/snowlease/internal/counter"
-	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -18,15 +17,9 @@ type Source int
 // The sources.
 const (
 	Sequence      Source = iota // counter.Counter
-	SQLSegments                 // sqlsegments.Store
 	RedisSegments               // redissegments.Store
 	Dispenser                   // redissegments.Dispenser before sqlsegments.Store
-	Past                        // history.Issuer on sqlsegments.Store
-	Series                      // series.Series on sqlsegments.Store, around a midnight
 )
-
-// onSQL reports whether the source uses only SQL.
-func (s Source) onSQL() bool { return s == SQLSegments || s == Past || s == Series }
 
 // A NumberPlan is the part of a Plan that concerns numbers.
 type NumberPlan struct {
@@ -34,17 +27,7 @@ type NumberPlan struct {
 	Strict   bool           // numbers rise across processes
 	Sequence counter.Config // Prefetch becomes 1 if Strict
 	Segments segment.Config // without Order
-	Past     history.Config
-	Noticed  time.Duration // from a loss until an administrator resumes RedisSegments
-	Raise    time.Duration // when all processes switch to one more reserved worker id, in another namespace
-}
-
-// raised is the configuration of Past after Raise.
-func (p NumberPlan) raised() history.Config {
-	c := p.Past
-	c.Namespace += "-2"
-	c.Reserved++
-	return c
+	Noticed  time.Duration  // from a loss until an administrator resumes RedisSegments
 }
 
 // grid is longer than any time that the product draws at random. With worker ids there
@@ -69,19 +52,16 @@ var faultsOf = [...]struct{ losses, others []Kind }{
 	Sequence: {[]Kind{Wipe, Failover, Restart, DropMeta}, []Kind{
 		StepCenter, Crash, Burst, Copy, LoseReply, Stop, Freeze, Storm, Down, Cut,
 	}},
-	SQLSegments:   {nil, []Kind{Crash, LoseReply, Burst, Stop, Freeze, Storm, Down, Cut, StepCenter}},
 	RedisSegments: {[]Kind{Failover, Restart, Wipe, DropMeta}, []Kind{Crash, LoseReply, Burst, Stop, Freeze, Storm, Down, Cut}},
 	Dispenser: {[]Kind{Failover, Wipe, Restart, DropMeta}, []Kind{
 		LoseReply, Burst, Crash, Behind, Storm, Freeze, Stop, Down, Cut, StepCenter,
 	}},
-	Series: {nil, []Kind{Crash, LoseReply, Burst, Stop, Freeze, Storm, Down, Cut, StepCenter}},
-	Past:   {[]Kind{Wipe, Failover}, []Kind{Crash, LoseReply, Burst, Stop, Freeze, Storm, Down, Cut, StepCenter}},
 }
 
 func drawNumberPlan(d draws, source Source) Plan {
 	unit := time.Duration(d.one("unit", 100, 10, 100, 1)) * time.Millisecond
 	n := &NumberPlan{
-		Source: source, Strict: source == Dispenser || source != Past && d.yes("strict"), // spans run full
+		Source: source, Strict: source == Dispenser || d.yes("strict"),
 		Sequence: counter.Config{
 			Namespace: namespace,
 			Layout:    snowflake.Layout{Epoch: 946684800000, TimeUnit: unit, WorkerBits: 2, SequenceBits: uint8(d.one("sequence bits", 2, 4))},
@@ -109,14 +89,6 @@ func drawNumberPlan(d draws, source Source) Plan {
 		Delay: time.Duration(d.one("delay", 2, 10, 60)) * time.Millisecond,
 		Lost:  d.one("lost", 0, 2, 10), Double: d.one("double", 0, 5, 20),
 	}
-	if source == Past {
-		n.Past = history.Config{
-			Namespace: namespace, Layout: n.Sequence.Layout.WithDefaults(), Reserved: int64(d.int("reserved", 1, 2)),
-			Every: time.Duration(d.one("every", 2, 1, 10)) * 100 * time.Millisecond,
-			Ahead: time.Duration(d.int("ahead", 100, 500)) * time.Millisecond,
-		}
-		n.Raise = p.Length/4 + d.span("raise", p.Length/2)
-	}
 	for range d.int("nodes", 2, 4) {
 		p.Nodes = append(p.Nodes, Node{
 			Start: d.span("start", 2*time.Second), Rate: 100, Issue: time.Duration(d.one("issue", 100, 30, 300)) * time.Millisecond,
@@ -129,9 +101,6 @@ func drawNumberPlan(d draws, source Source) Plan {
 	}
 	for range d.int("faults", 1, 12) {
 		p.Faults = append(p.Faults, drawFault(d, p, kinds))
-	}
-	if lossy && source == Past {
-		p.Net.Double = 0 // no driver sends a statement twice, and a copy after a loss would create Since as it was
 	}
 	if lossy && source == Sequence {
 		p.Faults = append(p.Faults, drawNumberLosses(d, p)...)

@@ -11,7 +11,6 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -20,8 +19,6 @@ import (
 // value is the product.
 type Numbers struct {
 	Script  func(lua string) string               // replaces a script that is sent to Redis
-	SQL     func(statement string) string         // replaces a statement that is sent to the database
-	Store   func(*SQLite, int) segment.Store      // replaces the sqlsegments.Store of a process
 	NoReset bool                                  // a copied process does not call Reset
 	Resume  func(given int64, issued int64) int64 // the greatest number in use, as an administrator determines it
 }
@@ -31,29 +28,24 @@ type numbers struct {
 	Numbers
 	NumberPlan
 	w     *world
-	redis *Redis  // or nil
-	sql   *SQLite // or nil
+	redis *Redis
+	sql   *SQLite // of a dispenser
 	top   int64   // greatest number issued
 	given int64   // greatest number that a store gave
-
-	asked, safe time.Time // of Past: the earliest time asked for, and before a loss; w.mu guards them
 }
 
 // open makes what the source needs.
 func (s Numbers) open(w *world) (_ subject, err error) {
 	n := &numbers{Numbers: s, NumberPlan: *w.plan.Numbers, w: w}
-	if !n.Source.onSQL() {
-		if n.redis, err = newRedis(); err != nil {
-			return nil, err
-		}
-		w.stores = append(w.stores, n.redis)
+	if n.redis, err = newRedis(); err != nil {
+		return nil, err
 	}
-	if n.Source.onSQL() || n.Source == Dispenser {
-		if n.sql, err = newSQLite(s.SQL); err != nil {
+	w.stores = append(w.stores, n.redis)
+	if n.Source == Dispenser {
+		if n.sql, err = newSQLite(); err != nil {
 			return nil, err
 		}
 		w.stores = append(w.stores, n.sql)
-		n.sql.past, n.asked, n.safe = n.Source == Past, w.start, w.start
 		center, err := dbseq.New(n.sql.pool, dbseq.SQLite)
 		if err != nil {
 			return nil, err
@@ -76,12 +68,7 @@ func (n *numbers) administer(do func(*redissegments.Store) error) error {
 
 func (n *numbers) look(bool) {}
 
-// lost is when an operator learns which times have ids.
-func (n *numbers) lost() {
-	n.w.mu.Lock()
-	defer n.w.mu.Unlock()
-	n.safe = n.asked
-}
+func (n *numbers) lost() {}
 
 func (n *numbers) room() int { return math.MaxInt }
 
@@ -100,17 +87,6 @@ func (n *numbers) follow(at func(time.Duration, func())) {
 			}
 			at(end+n.Noticed, n.resume)
 		}
-	}
-	if n.Source == Past {
-		at(n.Raise, n.raise)
-	}
-}
-
-// raise replaces all processes by ones with one more reserved worker id.
-func (n *numbers) raise() {
-	n.w.event(faultLane, Event{What: "one more worker id is reserved"})
-	for _, node := range n.w.nodes {
-		node.stop(0, 100*time.Millisecond)
 	}
 }
 
@@ -175,10 +151,8 @@ func (n *numbers) program(p *process) (program, error) {
 	b := &issuer{process: p, n: n}
 	b.sql = way{dice: p.dice(4), store: len(n.w.stores) - 1, there: sqlRequestLane, back: sqlReplyLane}
 	b.install = way{dice: p.dice(5), there: installLane, back: installLane}
-	if n.redis != nil {
-		b.client = n.redis.connect(0)
-		b.client.AddHook(commands{b})
-	}
+	b.client = n.redis.connect(0)
+	b.client.AddHook(commands{b})
 	var err error
 	b.from, err = b.source()
 	return b, err
@@ -204,9 +178,6 @@ func (b *issuer) Start(ctx context.Context) error {
 // Stop frees the resources of the process. After a crash it runs at the end of the run.
 func (b *issuer) Stop(context.Context) error {
 	b.from.close()
-	if b.client == nil {
-		return nil
-	}
 	return b.client.Close()
 }
 
@@ -231,11 +202,8 @@ func (b *issuer) use() {
 	}
 	w := b.w
 	w.mu.Lock()
-	before, mended := b.n.top, w.mended
+	before := b.n.top
 	w.mu.Unlock()
-	if b.n.Source == Past && mended > 0 && b.lastIssue > mended {
-		return // leaves others some of a span that is nearly full
-	}
 	ctx, cancel := b.within(b.ctx, 3*time.Second, 0)
 	defer cancel()
 	dst := make([]int64, many)
@@ -247,17 +215,9 @@ func (b *issuer) use() {
 	}
 	if err != nil {
 		b.refused(err)
-		if b.n.Source == Past && errors.Is(err, segment.ErrUnknown) { // as its text advises
-			b.stopping, b.again = true, 100*time.Millisecond
-		}
 		return
 	}
-	past, _ := b.from.(*past)
-	b.issued(dst, past == nil)
-	if past != nil {
-		past.check(dst)
-		return
-	}
+	b.issued(dst)
 	for _, id := range dst {
 		if b.n.Strict && id <= before {
 			w.broken(Disorder, "process %d issued %d, which it asked for after %d", b.id, id, before)
@@ -321,31 +281,18 @@ type numberSource interface {
 // source makes the product.
 func (b *issuer) source() (numberSource, error) {
 	n := b.n
-	switch n.Source {
-	case Sequence:
+	if n.Source == Sequence {
 		s, err := counter.New(shared{b.client}, n.Sequence)
 		return sequence{s}, err
-	case Series:
-		return b.daily()
-	case Past:
-		cfg := n.Past
-		if b.w.now() >= n.Raise {
-			cfg = n.raised()
-		}
-		ids, err := history.New(b.database(), cfg)
-		return &past{Issuer: ids, cfg: cfg, b: b, n: map[int64]int64{}}, err
 	}
 	s := &segments{cfg: n.Segments}
 	var store segment.Store
 	var err error
-	switch n.Source {
-	case RedisSegments:
-		store, err = redissegments.New(shared{b.client})
-	case Dispenser:
+	if n.Source == Dispenser {
 		s.dispenser, err = redissegments.NewDispenser(shared{b.client}, b.database(), n.Segments)
 		store = s.dispenser
-	default:
-		store = b.database()
+	} else {
+		store, err = redissegments.New(shared{b.client})
 	}
 	s.store = &patient{Store: store, b: b}
 	return s, err

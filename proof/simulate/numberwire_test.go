@@ -14,9 +14,6 @@ import (
 
 // database returns a SQL store behind the network.
 func (b *issuer) database() remote {
-	if b.n.Store != nil {
-		return remote{b.n.Store(b.n.sql, b.id), b}
-	}
 	center, err := dbseq.New(b.n.sql.pool, dbseq.SQLite)
 	b.w.fail(err)
 	return remote{center.Numbers(), b}
@@ -31,9 +28,6 @@ func (r remote) Reserve(ctx context.Context, req numberstore.Request) (numbersto
 	return exchange(ctx, r.b.process, r.b.sql, "sql", func(ctx context.Context) (numberstore.Range, error) {
 		got, err := r.Store.Reserve(ctx, req)
 		r.b.event(sqlRequestLane, Event{What: "sql", Note: kindOf(err)})
-		if err == nil && r.b.n.Source == SQLSegments {
-			r.b.n.gave(got.Last)
-		}
 		return got, err
 	})
 }

@@ -119,33 +119,7 @@ type Fault struct {
 
 // String returns the fault as a trace shows it.
 func (f Fault) String() string {
-	switch f.Kind {
-	case Stop:
-		return fmt.Sprintf("%v node %d after %d ids for %v", f.Kind, f.Node, f.N, f.For)
-	case Crash, Suspend, Cut:
-		return fmt.Sprintf("%v node %d for %v", f.Kind, f.Node, f.For)
-	case Freeze:
-		return fmt.Sprintf("%v node %d for %v, replaced: %v", f.Kind, f.Node, f.For, f.N == 1)
-	case Failover, Restart, Down, Behind:
-		return fmt.Sprintf("%v %v", f.Kind, f.For)
-	case DropLease, DropMark:
-		return fmt.Sprintf("%v %d", f.Kind, f.Worker)
-	case LoseReply, Copy:
-		return fmt.Sprintf("%v of node %d", f.Kind, f.Node)
-	case Storm:
-		return fmt.Sprintf("%v of %d%% for %v", f.Kind, f.N, f.For)
-	case StepCenter:
-		return fmt.Sprintf("%v by %v", f.Kind, f.By)
-	case StepClock, StepWall:
-		return fmt.Sprintf("%v of node %d by %v", f.Kind, f.Node, f.By)
-	case Deploy:
-		return fmt.Sprintf("%v node %d with times %d after %v", f.Kind, f.Node, f.N, f.For)
-	case DropSome:
-		return fmt.Sprintf("%v %b", f.Kind, f.N)
-	case Rate, Burst:
-		return fmt.Sprintf("%v node %d: %d", f.Kind, f.Node, f.N)
-	}
-	return f.Kind.String()
+	return fmt.Sprintf("%v, node %d, worker %d, for %v, by %v, N %d", f.Kind, f.Node, f.Worker, f.For, f.By, f.N)
 }
 
 // String returns the plan in some lines.

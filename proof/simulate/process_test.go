@@ -140,15 +140,15 @@ func (p *process) wanted() (burst int, copied bool) {
 	return burst, copied
 }
 
-// issued notes the ids that the process got. It checks that none is a duplicate and,
-// if rise, that each is greater than all before. The caller holds world.mu.
-func (p *process) issued(ids []int64, rise bool) {
+// issued notes the ids that the process got. It checks that none is a duplicate, and that
+// each is greater than all before. The caller holds world.mu.
+func (p *process) issued(ids []int64) {
 	w := p.w
 	p.failure, p.lastIssue = nil, w.now()
 	p.eventLocked(useLane, Event{What: "issued", First: ids[0], Last: ids[len(ids)-1], N: len(ids)})
 	w.result.IDs += len(ids)
 	for _, id := range ids {
-		if rise && id <= p.lastID {
+		if id <= p.lastID {
 			w.broken(Falls, "process %d issued %d after %d", p.id, id, p.lastID)
 		}
 		p.lastID = max(p.lastID, id)

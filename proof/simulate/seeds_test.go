@@ -42,11 +42,8 @@ var sources = []struct {
 	seeds int
 }{
 	{"sequence", Sequence, 120},
-	{"sql segments", SQLSegments, 40},
 	{"redis segments", RedisSegments, 60},
 	{"dispenser", Dispenser, 80},
-	{"past", Past, 40},
-	{"series", Series, 40},
 }
 
 // TestSeeds checks that no seed breaks a rule.

@@ -28,22 +28,19 @@ type SQLite struct {
 	pool  *sql.DB
 	other int
 	kept  int    // snapshots
-	past  bool   // losses take numbers too, and an operator follows docs/operations.md
 	slots []Slot // as last read
 	stale bool   // something may have been written since
 }
 
 // NewSQLite returns an empty database.
-func NewSQLite() (Store, error) { return newSQLite(nil) }
+func NewSQLite() (Store, error) { return newSQLite() }
 
-// newSQLite returns a database whose statements go through rewrite, if it is not nil.
-func newSQLite(rewrite func(string) string) (*SQLite, error) {
+func newSQLite() (*SQLite, error) {
 	s := &SQLite{stale: true}
 	connector, err := newConnector(fmt.Sprintf("file:/sim%p?vfs=memdb", s), s.Now, func() { s.stale = true })
 	if err != nil {
 		return nil, err
 	}
-	connector.rewrite = rewrite
 	s.pool = sql.OpenDB(connector)
 	s.pool.SetMaxIdleConns(4) // closing the last connection would drop the database
 	s.DB, err = gorm.Open(sqlite.New(sqlite.Config{Conn: s.pool}), &gorm.Config{Logger: logger.Discard})
@@ -86,9 +83,6 @@ func (s *SQLite) Reincarnate() error {
 func (s *SQLite) Lose(what Kind, worker int64) error {
 	switch what {
 	case Wipe:
-		if s.past {
-			return s.exec("DELETE FROM snowlease_segment")
-		}
 		// Keep the row that says that the tables are in use, as after their creation.
 		return errors.Join(s.exec("DELETE FROM snowlease_slot"), s.exec("DELETE FROM snowlease_ticket"),
 			s.exec("DELETE FROM snowlease_meta WHERE ns <> ''"))
@@ -157,9 +151,6 @@ func (s *SQLite) Snapshot() (func() error, error) {
 			if slices.Contains(before, t) {
 				err = errors.Join(err, s.exec("INSERT INTO "+t+" SELECT * FROM "+kept+t))
 			}
-		}
-		if s.past {
-			err = errors.Join(err, s.exec("DELETE FROM snowlease_segment WHERE name LIKE '/since.%'"))
 		}
 		return err
 	}, err

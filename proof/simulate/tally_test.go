@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -23,26 +24,11 @@ type Tally struct {
 
 // Add adds another tally.
 func (t *Tally) Add(o Tally) {
-	for _, n := range []struct{ to, by *int }{
-		{&t.Runs, &o.Runs},
-		{&t.Steps, &o.Steps},
-		{&t.Bad, &o.Bad},
-		{&t.IDs, &o.IDs},
-		{&t.Processes, &o.Processes},
-		{&t.Frozen, &o.Frozen},
-		{&t.Calls, &o.Calls},
-		{&t.Dropped, &o.Dropped},
-		{&t.Refused, &o.Refused},
-		{&t.Grants, &o.Grants},
-		{&t.Renewals, &o.Renewals},
-		{&t.Swaps, &o.Swaps},
-		{&t.Releases, &o.Releases},
-		{&t.Full, &o.Full},
-		{&t.Quarantined, &o.Quarantined},
-		{&t.Lost, &o.Lost},
-		{&t.Copies, &o.Copies},
-	} {
-		*n.to += *n.by
+	to, by := reflect.ValueOf(t).Elem(), reflect.ValueOf(o)
+	for i := range to.NumField() {
+		if n := to.Field(i); n.Kind() == reflect.Int {
+			n.SetInt(n.Int() + by.Field(i).Int())
+		}
 	}
 	t.Time += o.Time
 	t.Paused, t.Waited = max(t.Paused, o.Paused), max(t.Waited, o.Waited)

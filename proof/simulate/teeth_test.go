@@ -251,37 +251,6 @@ func (w wrong) look(req lease.Request, then func(ns *rules.Namespace, was int64)
 	w.change(func(ns *rules.Namespace, _ int64) { then(ns, was) })
 }
 
-// lower makes each quarantine end earlier.
-func (w wrong) lower(by func(lease.Request) time.Duration) odd {
-	look := func(req lease.Request) {
-		w.look(req, func(ns *rules.Namespace, was int64) {
-			if ns.Meta.Quarantine > was {
-				ns.Meta.Quarantine = max(was, ns.Meta.Quarantine-by(req).Milliseconds())
-			}
-		})
-	}
-	return odd{
-		acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
-			look(req)
-			return w.Acquire(ctx, req)
-		},
-		renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-			look(g.Request)
-			return w.Renew(ctx, g)
-		},
-		release: func(ctx context.Context, g lease.Grant, lastUsed int64) error {
-			look(g.Request)
-			return w.Release(ctx, g, lastUsed)
-		},
-	}
-}
-
-func noSkew(w wrong) odd { return w.lower(func(req lease.Request) time.Duration { return req.Skew }) }
-
-func lowHorizon(w wrong) odd {
-	return w.lower(func(lease.Request) time.Duration { return time.Millisecond })
-}
-
 // unseen carries out a verb as if nothing had been lost.
 func (w wrong) unseen(req lease.Request, verb func()) {
 	var was int64

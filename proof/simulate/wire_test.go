@@ -8,7 +8,6 @@ import (
 
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
@@ -313,8 +312,6 @@ func kindOf(err error) string {
 		name string
 	}{
 		{lease.ErrLost, "lost"},
-		{history.ErrFull, "full"},
-		{history.ErrTime, "time"},
 		{segment.ErrUnknown, "unknown"},
 		{redissegments.ErrChanged, "changed"},
 		{errOver, "over"},

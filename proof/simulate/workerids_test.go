@@ -229,7 +229,7 @@ func (b *borrower) want(ctx context.Context, dst []int64, each int) {
 	}
 	if n > 0 {
 		b.served()
-		b.issued(dst[:n], true)
+		b.issued(dst[:n])
 		for _, id := range dst[:n] {
 			b.check(id)
 		}

@@ -4,14 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/snowlease/snowlease/bench/internal/peers"
 )
 
 func TestMain(m *testing.M) {
@@ -134,65 +131,5 @@ func TestPageForUsers(t *testing.T) {
 		require.True(t, found, row)
 		line, _, _ = strings.Cut(line, "\n")
 		require.Subset(t, known, figures(line), row)
-	}
-}
-
-func TestParse(t *testing.T) {
-	l := parse([]byte(`goos: linux
-BenchmarkInsert/SQLite/1_rows/gormplugin-2   	     100	    200 ns/op	  30.0 ns/row
-BenchmarkInsert/SQLite/1_rows/gormplugin-2   	     100	    300 ns/op	  50.0 ns/row
-BenchmarkInsert/SQLite/1_rows/gormplugin-2   	     100	    900 ns/op	  90.0 ns/row
-BenchmarkSteady-2   	       1	1000000000 ns/op	         0 rushes/s
-PASS
-`))
-	require.Equal(t, Lines{
-		"Insert/SQLite/1_rows/gormplugin": {"ns/op": 300, "ns/row": 50},
-		"Steady":                          {"ns/op": 1e9, "rushes/s": 0},
-	}, l)
-}
-
-// TestBenchmarkOfRushes: the plan names a benchmark, and a name without one is an error.
-func TestBenchmarkOfRushes(t *testing.T) {
-	lines, err := goBench(t.Context(), "../../..", full.rush[0], "-benchtime", "1x", full.rush[1])
-	require.NoError(t, err)
-	require.Contains(t, lines["Steady"], "rushes/s")
-	_, err = goBench(t.Context(), "../../..", "^BenchmarkOfAnotherName$", full.rush[1])
-	require.ErrorContains(t, err, "there is no such benchmark")
-}
-
-// TestGoals: a goal whose figure is missing is not met, and one that was measured is
-// judged by it, even by 0.
-func TestGoals(t *testing.T) {
-	const rush, pool, trips = "starts of a rush a second at a steady rate", "a renewal in a pool of 1,024 / in one of 32, MariaDB", "round trips of a renewal, MariaDB"
-	const wide = "`NextID` with 10 and 12 bits sustained / bwmarrin default sustained"
-	steady := func(rushes float64) Results { return Results{Rush: Lines{"Steady": {"rushes/s": rushes}}} }
-	renewal := func(ratio, trips float64) Results {
-		return Results{Path: Lines{"RenewPool/MariaDB": {"ratio": ratio, "trips": trips}}}
-	}
-	for _, c := range []struct {
-		what     string
-		of       Results
-		measured string
-		met      bool
-	}{
-		{rush, Results{}, "not measured", false},
-		{pool, Results{}, "not measured", false},
-		{wide, Results{}, "not measured", false},
-		{rush, steady(0), "0", true},
-		{rush, steady(1), "1", true},
-		{rush, steady(1.01), "1.01", false},
-		{rush, steady(900), "900", false},
-		{pool, renewal(1.39, 2), "1.39", false},
-		{trips, renewal(1.39, 2), "2", false},
-		{pool, renewal(1.04, 1), "1.04", true},
-		{trips, renewal(1.04, 1), "1", true},
-		{wide, Results{Pairs: map[string]float64{pacedKey(peers.Twitter, peers.BwmarrinDefault): 1.0004}}, "1", true},
-	} {
-		for _, m := range []string{peers.Generator, peers.BwmarrinDefault, peers.TimerOnly} {
-			c.of.Batches = append(c.of.Batches, Batch{Maker: m, Size: 1000})
-		}
-		goals := c.of.Goals()
-		i := slices.IndexFunc(goals, func(g Goal) bool { return g.What == c.what })
-		require.Equal(t, []any{c.measured, c.met}, []any{goals[i].Measured, goals[i].Met}, c.what)
 	}
 }

@@ -2,7 +2,6 @@ package measure
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -62,22 +61,4 @@ func TestHistogram(t *testing.T) {
 		require.Equal(t, float64(999*most/1000), h.latencies().Max)
 		require.Equal(t, 1000-min(1000, (int64(Stall)*1000+most-1)/most), h.stalls())
 	}
-}
-
-// TestPacedLeavesOutTheLead: of two that make an id a millisecond, one may run ahead by
-// 500 ids. It saves them up again while the other has its turn.
-func TestPacedLeavesOutTheLead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start, made := time.Now(), int64(0)
-		ahead := func(n int) {
-			for range n {
-				made = max(made, time.Since(start).Milliseconds()) + 1
-				time.Sleep(time.Duration(made-500)*time.Millisecond - time.Since(start))
-			}
-		}
-		steady := func(n int) { time.Sleep(time.Duration(n) * time.Millisecond) }
-		s := pairs(peers.Source{Loop: ahead}, peers.Source{Loop: steady}, Task{Goroutines: 1, For: 6 * time.Second}, time.Second, time.Second)
-		require.Len(t, s.Ratios, 1)
-		require.InDelta(t, 1, s.Ratios[0], 0.01)
-	})
 }

@@ -391,16 +391,3 @@ func TestWithoutHook(t *testing.T) {
 	found := s.Customer.Query().Where(customer.Email(t.Name())).ExistX(t.Context())
 	require.False(t, found)
 }
-
-// Ent mistakes keys that are numbers to it in a bulk with edges on MySQL. If this test fails
-// on a newer Ent, the limit is gone.
-func TestBulkOfNumbers(t *testing.T) {
-	s, _ := filled(t)
-	o := s.Order.Create().SetTotal(1).SetCustomer(s.customer(t)).SaveX(t.Context())
-	err := s.Tag.CreateBulk(s.Tag.Create().SetName(t.Name()).AddOrders(o), s.Tag.Create().SetName(t.Name()+"2").AddOrders(o)).Exec(t.Context())
-	if s.dialect == dialect.MySQL {
-		require.True(t, ent.IsConstraintError(err), "%v", err)
-	} else {
-		require.NoError(t, err)
-	}
-}

@@ -23,7 +23,6 @@ var (
 	metric   = regexp.MustCompile("`(idworker_[a-z_]+)")
 	alert    = regexp.MustCompile("`(IdWorker[A-Z][A-Za-z]+)`")
 	contract = regexp.MustCompile("contract: `([^`]+)`")
-	firstRow = regexp.MustCompile("(?m)^\\| `([^`]+)`")
 )
 
 // tests maps each package to the names of its tests, and whether they are behind the tag prove.
@@ -154,7 +153,7 @@ func (names tests) linked(p page, line string) (dirs []string) {
 	return dirs
 }
 
-// unknownTexts returns the metrics, log messages and contract cases that the prose
+// unknownTexts returns the metrics and contract cases that the prose
 // names and the code does not have.
 func unknownTexts(p page) (list []string) {
 	packages, _ := sources()
@@ -167,10 +166,6 @@ func unknownTexts(p page) (list []string) {
 		}
 	}
 	look(metric, p.prose, `"`, `"`)
-	if _, events, ok := strings.Cut(p.prose, "\n## Log events\n"); ok {
-		events, _, _ = strings.Cut(events, "\n## ")
-		look(firstRow, events, `"`, `"`)
-	}
 	code = packages["lease/leasetest"]
 	look(contract, p.prose, `"`, `"`)
 	return list
@@ -196,25 +191,4 @@ func TestNames(t *testing.T) {
 		}
 	}
 	require.Positive(t, n)
-}
-
-func TestNamesFindFaults(t *testing.T) {
-	t.Parallel()
-	for prose, want := range map[string][]string{
-		"`TestNope` `TestNope*` `TestContract` `TestContr*` `TestWays/*/Create`": {"TestNope", "TestNope*"},
-		"`redisseq.TestContract` `casstore.TestContract` `chaos.TestMoving`":     nil,
-		"`local.TestContract` `seq.TestContract` `lease.TestMoving/*/killed`":    {"local.TestContract", "seq.TestContract", "lease.TestMoving"},
-
-		"| what | seen |\n|---|---|\n| a | `TestContract` |":                                   nil,
-		"| what | test |\n|---|---|\n| a | `TestContract` |":                                   {"TestContract"},
-		"| what | test |\n|---|---|\n| a | `redisseq.TestContract` |":                          nil,
-		"| what | held by |\n|---|---|\n| a | `TestContract` in [it](../redisseq) |":           nil,
-		"| what | test |\n|---|---|\n| a | [it](../hostseq/slots.go) `TestContract` |":         {"TestContract"},
-		"By [it](../redisseq):\n\n| what | killed by |\n|---|---|\n| a | `TestContract` |":     nil,
-		"By [it](../redisseq).\n\nElse:\n\n| what | test |\n|---|---|\n| a | `TestContract` |": {"TestContract"},
-	} {
-		require.Equal(t, want, unknownTests(page{name: "docs/x.md", prose: prose}), prose)
-	}
-	require.Equal(t, []string{"idworker_nope", "borrowed", "nope"},
-		unknownTexts(page{prose: "`idworker_nope`, `idworker_ids_total`, contract: `nope`, contract: `least recently used first`\n## Log events\n| `borrowed` |\n| `worker id borrowed` |\n## More\n| `nope` |"}))
 }

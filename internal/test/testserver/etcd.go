@@ -9,13 +9,11 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // An Etcd is an etcd of one or more members. It syncs its log to disk.
@@ -27,7 +25,6 @@ type Etcd struct {
 	mu    sync.Mutex
 	token string
 	joins map[*Server]bool // the next start joins the cluster that exists
-	slow  map[*Server]time.Duration
 }
 
 // NewEtcd starts an etcd of as many members for this test. The arguments go to all members.
@@ -35,7 +32,7 @@ type Etcd struct {
 func NewEtcd(t testing.TB, members int, args ...string) *Etcd {
 	t.Helper()
 	need(t, &etcd, "")
-	c := &Etcd{t: t, token: "etcd-cluster", joins: map[*Server]bool{}, slow: map[*Server]time.Duration{}}
+	c := &Etcd{t: t, token: "etcd-cluster", joins: map[*Server]bool{}}
 	type place struct {
 		port int
 		held reservation
@@ -62,12 +59,12 @@ func NewEtcd(t testing.TB, members int, args ...string) *Etcd {
 		e := etcd
 		e.reserved = func() (int, reservation, error) { return at.port, at.held, nil }
 		e.command = func(s *Server) []string {
-			return append(c.disk(s), append([]string{
+			return append([]string{
 				mustLookup("etcd"), "--data-dir", s.data(), "--logger", "zap", "--log-level", "warn", "--log-outputs", "stderr",
 				"--strict-reconfig-check=false",
 				"--listen-client-urls", s.DSN(), "--advertise-client-urls", s.DSN(),
 				"--listen-peer-urls", fmt.Sprintf("http://127.0.0.1:%d", s.port+2), "--initial-cluster-state", c.state(s),
-			}, c.identity(s, all)...)...)
+			}, c.identity(s, all)...)
 		}
 		c.Nodes = append(c.Nodes, newServer(t, &e, args))
 	}
@@ -242,64 +239,6 @@ func (c *Etcd) Restore(file, token string) {
 		s.Start()
 	}
 	c.Await(c.Nodes...)
-}
-
-// SlowDisk ends members and starts them on disks where each sync takes longer by a duration,
-// which may be zero. It needs strace, and skips the test where that may not trace.
-func (c *Etcd) SlowDisk(by time.Duration, members ...*Server) {
-	c.t.Helper()
-	if _, err := lookup("strace"); err != nil {
-		leaveOut(c.t, "slow disks of etcd", fmt.Sprintf("slow disks of etcd: %v: install the package strace", err))
-	}
-	notRun(c.t, tracing(c.t.Context()))
-	c.mu.Lock()
-	for _, s := range members {
-		c.slow[s] = by
-	}
-	c.mu.Unlock()
-	for _, s := range members {
-		s.Kill()
-		s.Start()
-	}
-	c.Await(members...)
-}
-
-// disk is the program that starts a member on a slow disk, if it has one. The process that it
-// starts is the member itself.
-func (c *Etcd) disk(s *Server) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.slow[s] == 0 {
-		return nil
-	}
-	return syncs(fmt.Sprintf("delay_exit=%d", c.slow[s].Microseconds()))
-}
-
-// syncs is the program that starts another one and injects a fault into each sync to disk.
-func syncs(fault string) []string {
-	return []string{
-		mustLookup("strace"), "-D", "-f", "--seccomp-bpf", "-qqq", "-o", os.DevNull, "-e", "signal=none",
-		"-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:" + fault,
-	}
-}
-
-// tracing returns why strace injects no fault here. Some containers forbid to trace.
-func tracing(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	argv := append(syncs("error=EIO"), "sync", ".")
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	cmd.WaitDelay = time.Second // of the process that traces
-	out, err := cmd.CombinedOutput()
-	if err != nil && strings.Contains(string(out), "Input/output error") {
-		return nil
-	}
-	if err == nil { // strace -D starts the program even if it cannot trace it
-		err = errors.New("the program ran without it")
-	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	return fmt.Errorf("strace cannot trace here: %w: %s", err, lines[len(lines)-1])
 }
 
 // Isolate cuts a member off from the others. Clients still reach it.

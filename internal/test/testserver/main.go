@@ -113,29 +113,6 @@ func leaveOut(t testing.TB, what, line string) {
 	skip(t, what, line)
 }
 
-// notRun skips the test, in CI too, if there is a reason. The reason goes to
-// scripts/left-out.sh, and without one, that of an earlier run goes away.
-func notRun(t testing.TB, reason error) {
-	t.Helper()
-	script, err := above(filepath.Join("scripts", "left-out.sh"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(filepath.Dir(script), "..", ".tools", "not-run", strings.ReplaceAll(t.Name(), "/", "_"))
-	if reason == nil {
-		_ = os.Remove(file)
-		return
-	}
-	err = os.MkdirAll(filepath.Dir(file), 0o755)
-	if err == nil {
-		err = os.WriteFile(file, []byte(reason.Error()+"\n"), 0o644)
-	}
-	if err != nil {
-		t.Fatal(errors.Join(reason, err))
-	}
-	skip(t, t.Name(), fmt.Sprintf("%s: %v", t.Name(), reason))
-}
-
 func skip(t testing.TB, what, line string) {
 	t.Helper()
 	state.Lock()
