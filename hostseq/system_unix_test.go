@@ -182,17 +182,6 @@ func TestFileReplacedWhileOpened(t *testing.T) {
 	require.ErrorContains(t, err, "replaced")
 }
 
-func TestAPausedProcessKeepsItsSlot(t *testing.T) {
-	t.Parallel()
-	r := role{Config: Config{Dir: t.TempDir(), Worker: worker(2)}, Layout: narrow}
-	p, late := start(t, r), start(t, r)
-	p.must("acquire", 0)
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGSTOP))
-	require.Contains(t, late.do("acquire", 0).Err, ErrHeld.Error())
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGCONT))
-	p.must("renew", 0)
-}
-
 // Whoever could lead a second process to another directory is refused, before anything is made
 // there.
 func TestDirectoryThatOthersCanRedirect(t *testing.T) {
