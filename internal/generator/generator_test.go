@@ -9,7 +9,10 @@ import (
 
 	"github.com/snowlease/snowlease/snowflake"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // t0 is the center's clock when the tests begin, Unix ms.
 const t0 = 1_800_000_000_000
@@ -313,100 +316,4 @@ func TestRefusedLayouts(t *testing.T) {
 	require.Error(t, err)
 	_, err = New(snowflake.Layout{TimeBits: 30})
 	require.ErrorContains(t, err, "end")
-}
-
-// Whatever the clocks do and in whatever order ranges come, ids ascend, none repeats,
-// and each lies in the range in force.
-func FuzzGenerator(f *testing.F) {
-	f.Add([]byte{0, 10, 1, 200, 2, 3, 3, 40, 4, 250, 5, 9})
-	f.Add([]byte{6, 100, 0, 8, 6, 200, 0, 255, 6, 255, 3, 140, 6, 90, 2, 130, 6, 255, 4, 1, 1, 5})
-	f.Add([]byte{2, 200, 0, 1, 2, 1, 0, 1, 1, 255, 0, 0, 5, 5, 3, 3, 4, 4})
-	f.Fuzz(func(t *testing.T, ops []byte) {
-		b := newBench(t, snowflake.Layout{SequenceBits: 3, TimeBits: 41})
-		cur := lent(1, t0, 100*time.Millisecond)
-		b.adopt(t, cur)
-		cur.At = b.Elapsed()
-		marks := map[int64]int64{1: cur.Ceiling}
-		var prev int64
-		check := func(id int64) {
-			if id <= prev {
-				t.Fatalf("id %d after %d", id, prev)
-			}
-			prev = id
-			p, err := b.layout.Decode(id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if ms := p.Time.UnixMilli(); p.Worker != cur.Worker || ms <= cur.Floor || ms > cur.Ceiling {
-				t.Fatalf("id %d (%+v) lies outside %+v", id, p, cur)
-			}
-		}
-		stale := []Range{cur}
-		ended, cancel := context.WithCancel(context.Background())
-		cancel()
-		for i := 0; i+1 < len(ops); i += 2 {
-			arg := int64(ops[i+1])
-			switch ops[i] % 7 {
-			case 0:
-				b.advance(time.Duration(arg) * time.Millisecond / 4)
-			case 1: // a few ids
-				for range arg % 20 {
-					if _, n, tm := b.take(1); n == 1 {
-						check(b.id(tm, b.last.Load()))
-					}
-				}
-			case 2: // the center's clock is anywhere
-				next := cur
-				next.Now = cur.Now + (arg-128)*1000
-				next.Ceiling = max(cur.Ceiling, next.Now+100)
-				next.At = b.Elapsed()
-				if !b.Extend(cur, next) {
-					t.Fatal("the range in force is not renewed")
-				}
-				stale = append(stale, cur)
-				cur = next
-				marks[cur.Worker] = cur.Ceiling
-			case 3: // another worker
-				w := arg % 32
-				now := cur.Now + (arg-128)*7
-				floor := max(marks[w], now-1)
-				next := Range{Worker: w, Floor: floor, Ceiling: floor + 100, Now: now, At: b.Elapsed()}
-				used := b.adopt(t, next)
-				if used < cur.Floor {
-					t.Fatalf("last use %d lies below the floor %d", used, cur.Floor)
-				}
-				stale = append(stale, cur)
-				cur = next
-				marks[w] = cur.Ceiling
-			case 4: // a late reply
-				old := stale[int(arg)%len(stale)]
-				next := old
-				next.Ceiling += 10_000
-				if old != cur && b.Extend(old, next) {
-					t.Fatal("a late reply was installed")
-				}
-			case 5:
-				ids := make([]int64, arg)
-				if err := b.NextIDs(ended, ids); err == nil {
-					for _, id := range ids {
-						check(id)
-					}
-				}
-			case 6: // a rush, which the next range ends
-				b.rushing()
-				for range arg {
-					if id, _ := b.Generator.next(0, true); id > 0 {
-						check(id)
-					}
-				}
-			}
-		}
-		least := cur.Floor
-		if p, err := b.layout.Decode(prev); err == nil && p.Worker == cur.Worker {
-			least = max(least, p.Time.UnixMilli())
-		}
-		if used := b.Stop(); used < least || used > cur.Ceiling {
-			t.Fatalf("last use %d is not %d to %d", used, least, cur.Ceiling)
-		}
-	})
 }

@@ -240,29 +240,6 @@ func dropAndAdopt(t *testing.T, end func(*bench) int64) {
 	})
 }
 
-// A renewal and then another range come from a clock that was set back. Ids go on in
-// every order.
-func TestEveryInterleavingOfIssuersAndAClockSetBack(t *testing.T) {
-	explore(t, 200, func(b *bench, l *issueLog) (map[string]func(), func() error) {
-		old, next := lent(9, t0, time.Minute), lent(2, t0-10_000, time.Minute)
-		b.adopt(t, old)
-		renewed := old
-		renewed.Now -= 10_000
-		actors := map[string]func(){
-			"a": l.issue(1, 3),
-			"b": func() { b.Extend(old, renewed) },
-			"c": func() { l.used[9], _ = b.Adopt(next) },
-		}
-		return actors, func() error {
-			before := len(l.ids)
-			if l.issue(1)(); len(l.ids) == before {
-				return errors.New("no id by the clock that was set back")
-			}
-			return l.check(map[int64]Range{9: renewed, 2: next})
-		}
-	})
-}
-
 // rush returns the body of an actor that issues ids as NextID does, but does not wait.
 func (l *issueLog) rush(n int) func() {
 	return func() {
