@@ -261,63 +261,6 @@ func TestGrantOfAnotherOwnerIsRefused(t *testing.T) {
 	})
 }
 
-// A center that panics leaves a Keeper that can be started, or goes on after a Reset.
-func TestCenterPanics(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.center.Intercept(func(context.Context, string, bool) error { panic("boom") })
-		require.PanicsWithValue(t, "boom", func() { _ = r.keeper.Start(t.Context()) })
-		require.Equal(t, keeper.Idle, r.keeper.Status().State)
-		require.ErrorContains(t, r.keeper.Reset(t.Context()), "nothing to reset")
-		r.center.Intercept(nil)
-		r.start()
-		r.next()
-
-		r.center.Intercept(func(context.Context, string, bool) error {
-			r.center.Intercept(nil)
-			panic("boom")
-		})
-		require.PanicsWithValue(t, "boom", func() { _ = r.keeper.Reset(t.Context()) })
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_, err := r.gen.NextIDWait(ctx)
-		require.NoError(t, err, "it goes on borrowing")
-		require.NoError(t, r.keeper.Reset(t.Context()))
-		r.next()
-	})
-}
-
-// A Start whose time is up may still have to give a worker id back.
-func TestStartOutlastsItsTimeByARelease(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		c := &lateCenter{Center: r.center, before: func() { <-ctx.Done() }}
-		r.member(func(cfg *keeper.Config) { cfg.Center = c })
-		r.freeze(false, "release")
-		began := time.Now()
-		require.ErrorIs(t, r.keeper.Start(ctx), context.DeadlineExceeded)
-		require.Equal(t, 8*time.Second, time.Since(began))
-	})
-}
-
-// A Start that waits for another call ends with its context.
-func TestContextEndsBesideAnotherStart(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.freeze(false)
-		first := make(chan error, 1)
-		go func() { first <- r.keeper.Start(t.Context()) }()
-		time.Sleep(time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		began := time.Now()
-		err := r.keeper.Start(ctx)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorContains(t, err, "busy")
-		require.Equal(t, time.Second, time.Since(began))
-		require.ErrorIs(t, <-first, context.DeadlineExceeded)
-	})
-}
-
 // A Start with an ended context shows since when it fails.
 func TestStartWithAnEndedContext(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

@@ -401,18 +401,6 @@ func TestResetDuringARenewal(t *testing.T) {
 	})
 }
 
-func TestStopAfterAResetThatFailed(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		up := r.down()
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		require.ErrorIs(t, r.keeper.Reset(ctx), context.Canceled)
-		require.NoError(t, r.keeper.Stop(t.Context()))
-		up()
-	})
-}
-
 // Without an error of the center, a Keeper says what it does.
 func TestExplain(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
