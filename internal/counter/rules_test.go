@@ -14,10 +14,13 @@ import (
 	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/test/redistest"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/snowflake"
 )
+
+func TestMain(m *testing.M) { testserver.Main(m) }
 
 // The rules test single runs of the script, on a miniredis whose clock only Sleep moves.
 
@@ -129,22 +132,6 @@ func (r rig) start(m *counter.Counter) error {
 
 // sequenceRules are the promises of counter.lua, each with its test.
 var sequenceRules = map[string]func(r rig){
-	"the worked example": func(r rig) {
-		m := r.opened()
-		at := time.UnixMilli(phpLayout.Epoch + 326570168)
-		r.Sleep(at.Sub(time.UnixMicro(r.now())))
-		r.Wipe(r.t)
-		r.Sleep(-16*time.Millisecond - time.Microsecond)
-		fresh := r.opened()
-		fresh.SetWall(func() time.Time { return at })
-		require.NoError(r.t, r.start(fresh))
-		business, err := fresh.For(2)
-		require.NoError(r.t, err)
-		id, err := business.NextID()
-		require.NoError(r.t, err)
-		require.Equal(r.t, int64(1369734562062337), id)
-		require.ErrorAs(r.t, r.start(m), new(*lease.ClockError), "a clock of years ago")
-	},
 	"a new namespace waits for Skew and the end of a tick": func(r rig) {
 		for _, into := range []int64{0, 1, 400, 999} { // of a tick, in microseconds
 			r.Wipe(r.t)
