@@ -113,9 +113,7 @@ func openSQLite(t testing.TB, p *gormplugin.Plugin, models ...any) *gorm.DB {
 const worker = 21
 
 // newGenerator returns a real generator with a lease of an hour.
-func newGenerator(t require.TestingT) *generator.Generator { return newGeneratorOf(t, worker) }
-
-func newGeneratorOf(t require.TestingT, worker int64) *generator.Generator {
+func newGenerator(t require.TestingT) *generator.Generator {
 	g, err := generator.New(snowflake.Layout{})
 	require.NoError(t, err)
 	now := time.Now().UnixMilli()
@@ -211,11 +209,6 @@ func (c cell) holds(table, column string, keys ...any) {
 // issued checks that the keys are distinct and were made recently by this worker.
 func (c cell) issued(keys ...any) {
 	c.Helper()
-	c.issuedBy(worker, keys...)
-}
-
-func (c cell) issuedBy(by int64, keys ...any) {
-	c.Helper()
 	seen := map[int64]bool{}
 	for _, key := range keys {
 		id, err := snowflake.ParseID(fmt.Sprint(key))
@@ -223,9 +216,9 @@ func (c cell) issuedBy(by int64, keys ...any) {
 		require.NotZero(c, id, "the key was not filled")
 		p, err := snowflake.Layout{}.Decode(int64(id))
 		require.NoError(c, err)
-		require.EqualValues(c, by, p.Worker, "of the key %v", key)
+		require.EqualValues(c, worker, p.Worker, "of the key %v", key)
 		require.WithinDuration(c, time.Now(), p.Time, time.Minute, "the key %v is not an id of now", key)
-		if c.source != nil && by == worker {
+		if c.source != nil {
 			_, given := c.source.given.Load(int64(id))
 			require.True(c, given, "the key %v is not an id that the plugin was given", key)
 		}

@@ -62,7 +62,8 @@ type (
 		Name string
 	}
 	Snow struct {
-		ID snowflake.ID `gorm:"primaryKey"`
+		ID     snowflake.ID `gorm:"primaryKey"`
+		Parent *snowflake.ID
 	}
 	Text struct {
 		ID string `gorm:"primaryKey;size:20"`

@@ -31,10 +31,12 @@ func kinds() []way {
 		creates("publicid.ID", make([]PublicOrder, 2)),
 		creates("pointer to publicid.ID", &PublicPointed{}),
 		creates("publicid.ID in a composite key", []PublicLine{{OrderID: 5}, {OrderID: 5}}),
-		{"publicid.ID: a column of BIGINT", func(c cell) {
+		{"snowflake.ID and publicid.ID: columns of BIGINT", func(c cell) {
 			types, err := c.db.Migrator().ColumnTypes(&PublicOrder{})
 			require.NoError(c, err)
-			for _, typ := range types {
+			more, err := c.db.Migrator().ColumnTypes(&Snow{})
+			require.NoError(c, err)
+			for _, typ := range append(types, more...) {
 				require.Contains(c, []string{"bigint", "int8"}, typ.DatabaseTypeName(), typ.Name())
 				increments, _ := typ.AutoIncrement()
 				require.False(c, increments)

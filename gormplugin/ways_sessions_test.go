@@ -3,13 +3,10 @@ package gormplugin_test
 import (
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/stretchr/testify/require"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-
-	"github.com/snowlease/snowlease/gormplugin"
 )
 
 func sessions() []way {
@@ -38,25 +35,6 @@ func sessions() []way {
 			sql := c.db.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&upsert) })
 			require.Contains(c, sql, strconv.FormatInt(upsert[0].ID, 10))
 			require.Equal(c, c.returning, strings.Contains(sql, "RETURNING"))
-		}},
-		{"another *gorm.DB with another worker, at once", func(c cell) {
-			db := open(c, c.dialector(), gormplugin.New(newGeneratorOf(c, worker+1), gormplugin.Config{}))
-			var rows [4][20]Plain
-			var wg sync.WaitGroup
-			for i, db := range []*gorm.DB{c.db, c.db, db, db} {
-				wg.Go(func() {
-					for j := range rows[i] {
-						if err := db.Create(&rows[i][j]).Error; err != nil {
-							c.Errorf("row %d: %v", j, err)
-						}
-					}
-				})
-			}
-			wg.Wait()
-			mine, others := ids(append(rows[0][:], rows[1][:]...), plainID), ids(append(rows[2][:], rows[3][:]...), plainID)
-			c.issued(mine...)
-			c.issuedBy(worker+1, others...)
-			c.holds("plains", "id", append(mine, others...)...)
 		}},
 	}
 }

@@ -54,7 +54,6 @@ func creates(name string, rows any, given ...any) way {
 	return way{name, func(c cell) { c.stored(c.db.Create(rows).Error, rows, given...) }}
 }
 
-func plainID(p Plain) int64      { return p.ID }
 func autoID(a Auto) uint         { return a.ID }
 func mapID(m map[string]any) any { return m["id"] }
 
