@@ -136,21 +136,6 @@ func TestMidnightThatIsNot(t *testing.T) {
 	require.Equal(t, 4, p.Day)
 }
 
-// Order numbers sort as strings by date, then by number.
-func TestOrderOfStrings(t *testing.T) {
-	t.Parallel()
-	c := codec(t, ordernumber.Config{Gene: -1})
-	last := ""
-	for day := noon(1999, 12, 1); day.Year() < 2030; day = day.AddDate(0, 0, 1) {
-		for _, number := range []int64{0, 1, 9, 10, 1_000, 9_999_999, 10_000_000, c.Capacity()} {
-			s, err := c.Format(day, number, 0)
-			require.NoError(t, err)
-			require.Greater(t, s, last)
-			last = s
-		}
-	}
-}
-
 // The check digit detects every wrong digit and every swap of two neighbors.
 func TestCheckDigit(t *testing.T) {
 	t.Parallel()

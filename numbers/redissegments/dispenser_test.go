@@ -123,32 +123,6 @@ func fetched(t testing.TB, s *redistest.Store, n string) {
 	require.Eventually(t, func() bool { return s.Admin.HGet(t.Context(), orders, "nlen").Val() == n }, 5*time.Second, time.Millisecond)
 }
 
-// A counterCheck requires that a number requested after another was given is greater,
-// across all callers.
-type counterCheck struct {
-	sync.Mutex
-	given []int64
-	last  int64
-}
-
-func (c *counterCheck) next(ctx context.Context, i *segment.Issuer) error {
-	c.Lock()
-	before := c.last
-	c.Unlock()
-	n, err := i.NextIDWait(ctx)
-	if err != nil {
-		return err
-	}
-	c.Lock()
-	defer c.Unlock()
-	c.given = append(c.given, n)
-	c.last = max(c.last, n)
-	if n <= before {
-		return fmt.Errorf("%d after %d", n, before)
-	}
-	return nil
-}
-
 func TestDispenserKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
@@ -163,26 +137,35 @@ func TestDispenserKeepsTheContract(t *testing.T) {
 	})
 }
 
-// issue issues numbers in several processes while during runs, and returns all of them checked.
-func issue(t *testing.T, each int, during func(), processes ...*segment.Issuer) *counterCheck {
+// issue issues numbers in several processes while during runs, and returns the last one. A number
+// requested after another was given is greater, across all callers.
+func issue(t *testing.T, each int, during func(), processes ...*segment.Issuer) (last int64) {
 	t.Helper()
-	check := new(counterCheck)
 	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var given []int64
 	for _, i := range processes {
 		wg.Go(func() {
 			for range each {
-				if err := check.next(t.Context(), i); err != nil {
-					t.Error(err)
+				mu.Lock()
+				before := last
+				mu.Unlock()
+				n, err := i.NextIDWait(t.Context())
+				if err != nil || n <= before {
+					t.Errorf("%d after %d: %v", n, before, err)
 					return
 				}
+				mu.Lock()
+				given, last = append(given, n), max(last, n)
+				mu.Unlock()
 			}
 		})
 	}
 	during()
 	wg.Wait()
-	slices.Sort(check.given)
-	require.Len(t, slices.Compact(slices.Clone(check.given)), each*len(processes), "each number once")
-	return check
+	slices.Sort(given)
+	require.Len(t, slices.Compact(given), each*len(processes), "each number once")
+	return last
 }
 
 // TestStrictOrder: numbers rise by one across all processes and segments, and processes do
@@ -195,8 +178,7 @@ func TestStrictOrder(t *testing.T) {
 		for range 8 {
 			processes = append(processes, issuer(t, dispenser(t, s.Client(t), b, ordered(20)), ordered(20)))
 		}
-		check := issue(t, 60, func() {}, processes...)
-		require.EqualValues(t, 8*60, check.last, "no number is left out")
+		require.EqualValues(t, 8*60, issue(t, 60, func() {}, processes...), "no number is left out")
 		require.LessOrEqual(t, b.calls.Load(), int64(8*60/20+2), "one process fetches a segment, not all")
 	})
 }

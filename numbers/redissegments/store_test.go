@@ -12,11 +12,14 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/redisseq"
 )
+
+func TestMain(m *testing.M) { testserver.Main(m) }
 
 func newStore(t testing.TB, s *redistest.Store) *redissegments.Store {
 	t.Helper()

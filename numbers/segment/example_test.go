@@ -38,28 +38,3 @@ func Example() {
 	// [1001 1002 1003]
 	// prefetched: true
 }
-
-// In strict order, two processes share one sequence.
-func ExampleConfig_strict() {
-	ctx := context.Background()
-	both := numbers()
-	cfg := segment.Config{Namespace: "shop", Name: "invoices", Order: segment.OrderStrict}
-	one, err := segment.Open(ctx, both, cfg)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer one.Close()
-	another, err := segment.Open(ctx, both, cfg)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer another.Close()
-
-	for _, issuer := range []*segment.Issuer{one, another, one} {
-		fmt.Println(issuer.NextID())
-	}
-	// Output:
-	// 1 <nil>
-	// 2 <nil>
-	// 3 <nil>
-}

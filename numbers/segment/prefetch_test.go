@@ -135,23 +135,6 @@ func TestSlowStore(t *testing.T) {
 	})
 }
 
-// What a batch lacks is reserved at once, up to MaxStep.
-func TestLargeBatch(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := new(store).slow(time.Millisecond)
-		i := open(t, segment.Config{Step: 10, MaxStep: 20_000}, s)
-		synctest.Wait()
-		calls := s.calls.Load()
-		got := batch(t, i, 10_000)
-		require.Equal(t, int64(10_000), got[9999])
-		require.LessOrEqual(t, s.calls.Load()-calls, int64(3))
-		require.LessOrEqual(t, s.largest.Load(), int64(10_000))
-		batch(t, i, 100_000)
-		require.Equal(t, int64(20_000), s.largest.Load())
-	})
-}
-
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

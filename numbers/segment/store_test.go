@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/segment"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errDown = errors.New("the store is down")
 
@@ -22,7 +25,6 @@ type store struct {
 	latency atomic.Int64 // ns
 	down    atomic.Bool
 	calls   atomic.Int64
-	largest atomic.Int64 // the largest request
 
 	// answer replaces an answer, after the reservation.
 	answer func(call int64, r numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error)
@@ -30,7 +32,6 @@ type store struct {
 
 func (s *store) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	call := s.calls.Add(1)
-	s.largest.Store(max(s.largest.Load(), r.N))
 	if latency := time.Duration(s.latency.Load()); latency > 0 {
 		select {
 		case <-time.After(latency):

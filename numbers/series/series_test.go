@@ -408,14 +408,3 @@ func TestResetForgetsAnswersUnderWay(t *testing.T) {
 	m.reset = s.Reset
 	require.Equal(t, []string{"2", "3"}, next(t, s, "a", 2))
 }
-
-func TestStatus(t *testing.T) {
-	t.Parallel()
-	s, err := series.New(new(segmentcheck.Memory), series.Config{Namespace: "shop", Name: "invoices"})
-	require.NoError(t, err)
-	st := s.Status()
-	require.Equal(t, segment.StateNotStarted, st.State)
-	require.Equal(t, segment.OrderStrict, st.Order)
-	require.Equal(t, "shop/invoices", st.Name)
-	require.Equal(t, "memory", st.Store)
-}

@@ -1,9 +1,0 @@
-package redissegments_test
-
-import (
-	"testing"
-
-	"github.com/snowlease/snowlease/internal/test/testserver"
-)
-
-func TestMain(m *testing.M) { testserver.Main(m) }
