@@ -218,12 +218,6 @@ func TestDefaultsOfOtherModesAreNoFaults(t *testing.T) {
 	require.ErrorContains(t, idworker.Config{Mode: idworker.ModeLocal, Segments: segments}.Validate(), "namespace is empty", "others may have the default, too")
 }
 
-func TestRenewSchedules(t *testing.T) {
-	for _, spec := range []string{"@every 10s", "*/10 * * * * *", "* * * * *", "@hourly", "CRON_TZ=Asia/Shanghai 0 6 * * *"} {
-		require.NoError(t, idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{Renew: spec}}.Validate(), spec)
-	}
-}
-
 // Every decoder uses the same snake_case name for a key.
 func TestTagsAgree(t *testing.T) {
 	for _, c := range []any{idworker.Config{}, idworker.LeaseConfig{}, idworker.StoreConfig{}, idworker.SequenceConfig{}, snowflake.Layout{}, hostseq.Config{}, segment.Config{}, ordernumber.Config{}} {

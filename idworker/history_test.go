@@ -10,7 +10,6 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
-	"go.uber.org/fx/fxtest"
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease"
@@ -72,23 +71,6 @@ func TestNextIDAt(t *testing.T) {
 		_, err = past.Backfill(at.Add(time.Hour)).NextIDAt(t.Context(), at)
 		require.ErrorIs(t, err, snowlease.ErrStopped)
 	}
-}
-
-// Named provides the issuer under its name.
-func TestNamedHistory(t *testing.T) {
-	cfg := idworker.Config{Namespace: "archive", Reserved: 1}
-	var past *history.Issuer
-	a := fxtest.New(t, fx.NopLogger, fx.Supply(newSQLite(t, cfg)), fx.Options(idworker.Named("archive", cfg)),
-		fx.Populate(fx.Annotate(&past, fx.ParamTags(`name:"archive"`))))
-	a.RequireStart()
-	defer a.RequireStop()
-	_, err := past.Backfill(time.Now()).NextIDAt(t.Context(), time.Now().Add(-time.Hour))
-	require.NoError(t, err)
-
-	cfg.Reserved = 0
-	err = fx.New(fx.NopLogger, fx.Supply(newSQLite(t, cfg)), fx.Options(idworker.Named("archive", cfg)),
-		fx.Populate(fx.Annotate(&past, fx.ParamTags(`name:"archive"`)))).Err()
-	require.ErrorContains(t, err, `snowlease: worker "archive": snowlease: no backdated ids: reserved is 0`)
 }
 
 func TestNextIDAtNeedsConfiguration(t *testing.T) {

@@ -146,11 +146,6 @@ func TestConfigThatFxDoesNotSee(t *testing.T) {
 	}
 }
 
-func TestModuleAsksForNothingByItself(t *testing.T) {
-	a := fxtest.New(t, fx.NopLogger, idworker.Module)
-	a.RequireStart().RequireStop()
-}
-
 // An application that has a database and takes ids by hand may have forgotten
 // gormplugin.Module. The start says so.
 func TestForgottenPlugin(t *testing.T) {
@@ -481,35 +476,6 @@ func TestWithoutGORM(t *testing.T) {
 			require.ErrorContains(t, err, "closed", "the application has closed its center")
 		})
 	}
-}
-
-// If a later hook fails, fx stops the worker, and the slot is free at once.
-func TestStartThatFailsLaterGivesTheWorkerIDBack(t *testing.T) {
-	t.Parallel()
-	c, cfg := memcenter.New(), idworker.Config{Namespace: "orders"}
-	initialize(t, c, cfg)
-	var w *idworker.IdWorker
-	boom := errors.New("port in use")
-	a := app(t, &w, fx.Supply(cfg), centered(c), fx.Invoke(func(lc fx.Lifecycle, _ *idworker.IdWorker) {
-		lc.Append(fx.StartHook(func() error { return boom }))
-	}))
-	require.ErrorIs(t, a.Start(t.Context()), boom)
-	slots, err := c.Slots(t.Context(), cfg.Namespace)
-	require.NoError(t, err)
-	for _, s := range slots {
-		require.Empty(t, s.Holder)
-	}
-	require.Equal(t, snowlease.StateStopped, w.Status().State)
-}
-
-// ahead returns how far the next id of w is ahead of the clock.
-func ahead(t *testing.T, w *idworker.IdWorker) time.Duration {
-	t.Helper()
-	id, err := w.NextID()
-	require.NoError(t, err)
-	p, err := w.Decode(id)
-	require.NoError(t, err)
-	return time.Until(p.Time)
 }
 
 func TestOnLost(t *testing.T) {

@@ -1,9 +1,6 @@
 package idworker_test
 
 import (
-	"context"
-	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,9 +13,6 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/redisseq"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -79,33 +73,7 @@ func TestSequenceMode(t *testing.T) {
 	require.NoError(t, workers[0].Reset(t.Context()))
 }
 
-// A start fails if Wait is shorter than the quarantine, or its context ends during it. With
-// exact_times, the quarantine is as long as MaxAhead; without, ids are ahead of the clock.
-func TestSequenceModeQuarantine(t *testing.T) {
-	t.Parallel()
-	client := newRedis(t, testserver.Redis(t))
-	cfg := counted(t)
-	cfg.MaxAhead = time.Minute
-	w, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
-	require.NoError(t, err)
-	require.Positive(t, ahead(t, w))
-	require.NoError(t, w.Stop(t.Context()))
-
-	cfg.Namespace, cfg.Store.ExactTimes, cfg.Wait = namespace(t), true, time.Second
-	_, err = idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
-	require.ErrorAs(t, err, new(*lease.QuarantineError))
-	require.ErrorContains(t, err, "raise wait (1s)")
-	require.ErrorContains(t, err, "without store.exact_times")
-	cfg.Wait = time.Hour
-	ctx, cancel := context.WithCancelCause(t.Context())
-	gone := errors.New("nobody waits any more")
-	time.AfterFunc(100*time.Millisecond, func() { cancel(gone) })
-	_, err = idworker.Open(ctx, cfg, idworker.WithRedis(client))
-	require.ErrorIs(t, err, gone)
-}
-
-// An outage of Redis shows in the status, is logged once for the counted ids and once for each
-// segment, and heals.
+// An outage of Redis shows in the status, and heals.
 func TestOutageOfRedis(t *testing.T) {
 	t.Parallel()
 	m := miniredis.RunT(t)
@@ -113,57 +81,22 @@ func TestOutageOfRedis(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	cfg := counted(t)
 	cfg.Store.Quarantine, cfg.Sequence.Prefetch = lease.QuarantineNever, 1
-	cfg.Segments = []segment.Config{{Name: "orders", Order: segment.OrderStrict}}
-	store, err := redissegments.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
+	w, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
 	require.NoError(t, err)
-	require.NoError(t, store.Create(t.Context(), cfg.Namespace+"/orders", 1))
-	var j journal
-	var w *idworker.IdWorker
-	var s *idworker.Segments
-	a := app(t, &w, fx.Supply(cfg), universal(client), j.provide(), fx.Populate(&s))
-	a.RequireStart()
-	orders, err := s.Of("orders")
-	require.NoError(t, err)
-	_, err = w.NextIDWait(t.Context())
-	require.NoError(t, err)
-	require.Zero(t, w.Status().FailingSince)
-	issues := `level=INFO msg="sequence issues ids" namespace=` + cfg.Namespace
-	started := strings.Count(j.String(), issues)
 	began := time.Now()
 	m.SetError("LOADING away")
-	var since time.Time
-	for n := range 3 {
-		for _, next := range []func() (int64, error){orders.NextID, w.NextID} { // give up at the first failure
-			_, err := next()
-			require.ErrorContains(t, err, "LOADING away")
-		}
-		st := w.Status()
-		require.Equal(t, snowlease.StateUnavailable, st.State)
-		if n == 0 {
-			since = st.FailingSince
-		}
-		require.Equal(t, since, st.FailingSince, "since the first failure")
+	for range 2 {
+		_, err = w.NextID() // gives up at the first failure
+		require.ErrorContains(t, err, "LOADING away")
 	}
-	require.WithinRange(t, since, began, time.Now())
+	require.Equal(t, snowlease.StateUnavailable, w.Status().State)
+	require.WithinRange(t, w.Status().FailingSince, began, time.Now())
 	require.ErrorContains(t, w.Healthy(t.Context()), "LOADING away")
 	m.SetError("")
-	for range 3 {
-		for _, source := range []snowflake.Source{orders, w} {
-			require.NoError(t, source.NextIDs(t.Context(), make([]int64, 1)))
-		}
-	}
+	require.NoError(t, w.NextIDs(t.Context(), make([]int64, 1)))
 	require.Equal(t, snowlease.StateReady, w.Status().State)
 	require.Zero(t, w.Status().FailingSince)
-	for line, times := range map[string]int{
-		`level=WARN msg="segment store failing" segment=` + cfg.Namespace + "/orders": 1, `level=INFO msg="segment store answers again" segment=` + cfg.Namespace + "/orders": 1,
-		`level=WARN msg="sequence unavailable" namespace=` + cfg.Namespace: 1, issues: started + 1,
-	} {
-		require.Eventually(t, func() bool { return strings.Count(j.String(), line) >= times }, 10*time.Second, time.Millisecond, line)
-		require.Equal(t, times, strings.Count(j.String(), line), j.String())
-	}
-	a.RequireStop()
-	_, err = w.NextID()
-	require.ErrorIs(t, err, snowlease.ErrStopped)
+	require.NoError(t, w.Stop(t.Context()))
 	require.Equal(t, snowlease.StateStopped, w.Status().State)
 }
 
