@@ -3,10 +3,8 @@ package snowlease_test
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -189,18 +187,6 @@ func TestTimeFieldThatEnds(t *testing.T) {
 			_, err = snowlease.Fixed(layout, 1)
 			require.ErrorContains(t, err, "year")
 		}
-	})
-}
-
-// An error of a file is a net.Error too, but no network helps.
-func TestErrorOfAFile(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		center := memcenter.New()
-		full := &fs.PathError{Op: "write", Path: "a.slot", Err: syscall.ENOSPC}
-		center.Intercept(func(context.Context, string, bool) error { return full })
-		_, err := snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", Wait: time.Second})
-		require.ErrorIs(t, err, full)
-		require.NotContains(t, err.Error(), "server")
 	})
 }
 

@@ -74,20 +74,3 @@ func ExampleNew() {
 	// 912338055136935936
 	// publicid: "cus_0saa6m2rd40006" is not an id of kind cus: its check character does not fit: it is mistyped
 }
-
-// The first secret seals, and texts sealed with an older one are still read.
-func ExampleNewSealed() {
-	before, _ := publicid.NewSealed("ord", []byte("the secret of the year 2026, or so"))
-	after, _ := publicid.NewSealed("ord", []byte("the secret of the year 2027, or so"), []byte("the secret of the year 2026, or so"))
-	old, _ := before.Encode(912338055136935936)
-	text, _ := after.Encode(912338055136935936)
-	fmt.Println(old)
-	fmt.Println(text)
-	fmt.Println(after.Decode(old))
-	fmt.Println(after.Decode(text))
-	// Output:
-	// ord_3z5h8216y10geyvz9xdn5qawmb
-	// ord_028azdtm2hvzs9v2k8y50bzttx
-	// 912338055136935936 <nil>
-	// 912338055136935936 <nil>
-}

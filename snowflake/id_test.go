@@ -125,6 +125,7 @@ func TestIDScanAndValue(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, id)
 	}
+	require.Equal(t, "bigint", snowflake.ID(7).GormDataType())
 	v, err := snowflake.ID(7).Value()
 	require.NoError(t, err)
 	require.Equal(t, int64(7), v)
