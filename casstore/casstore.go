@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/snowlease/snowlease/internal/casengine"
+	"github.com/snowlease/snowlease/internal/engine"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -40,7 +40,7 @@ type Record struct {
 }
 
 // ErrChanged is returned by Store.Swap if the record is no longer the one that was loaded.
-var ErrChanged = casengine.ErrChanged
+var ErrChanged = engine.ErrChanged
 
 // MaxPool is the largest pool of a namespace: 4,096 worker ids. It is limited because each call reads and
 // rewrites all slots, of up to 500 bytes each.
@@ -49,11 +49,11 @@ const MaxPool = rules.MaxPool
 // New returns a center on the store. It lends the least recently used free worker id. Its
 // lease.Extras have a Lister, an Operator and Init. Their Name is the type of the store
 // unless that is a fmt.Stringer.
-func New(s Store) lease.Center { return casengine.New(door{s}, s) }
+func New(s Store) lease.Center { return engine.NewWhole(door{s}, s) }
 
 type door struct{ Store }
 
-func (d door) Load(ctx context.Context, name string) (casengine.Record, error) {
+func (d door) Load(ctx context.Context, name string) (engine.Record, error) {
 	r, err := d.Store.Load(ctx, name)
-	return casengine.Record(r), err
+	return engine.Record(r), err
 }

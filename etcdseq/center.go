@@ -8,8 +8,8 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/snowlease/snowlease/internal/casengine"
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/engine"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -52,7 +52,7 @@ func New(client *clientv3.Client, opts ...Option) (lease.Center, error) {
 			return nil, err
 		}
 	}
-	return casengine.NewSplit(s), nil
+	return engine.NewSplit(s), nil
 }
 
 func newStore(client *clientv3.Client) *store {

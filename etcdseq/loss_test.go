@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/snowlease/snowlease/etcdseq"
-	"github.com/snowlease/snowlease/internal/casengine"
+	"github.com/snowlease/snowlease/internal/engine"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -119,9 +119,9 @@ func TestSwapAfterARestore(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, first.Incarnation, own)
 			_, err = write("", "b")
-			require.ErrorIs(t, err, casengine.ErrChanged)
+			require.ErrorIs(t, err, engine.ErrChanged)
 			_, err = late.Swap(t.Context(), "orders", map[string]string{"1": ""}, map[string]string{"1": "a"})
-			require.ErrorIs(t, err, casengine.ErrChanged, "it does not know what is on record of the cluster")
+			require.ErrorIs(t, err, engine.ErrChanged, "it does not know what is on record of the cluster")
 			file := e.Save(e.Nodes[0])
 			for _, other := range []string{"x", "y", "z"} {
 				_, err := client.Put(t.Context(), "other", other)

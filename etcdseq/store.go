@@ -14,12 +14,12 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/snowlease/snowlease/internal/casengine"
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/engine"
 	"github.com/snowlease/snowlease/lease"
 )
 
-var _ casengine.SplitStore = (*store)(nil)
+var _ engine.SplitStore = (*store)(nil)
 
 // clusterKey is the key of a namespace that has its cluster. It is none of the parts.
 const clusterKey = "cluster"
@@ -101,8 +101,8 @@ func (c cluster) check() error {
 	return nil
 }
 
-// Load implements casengine.SplitStore by one linearizable read.
-func (s *store) Load(ctx context.Context, namespace string) (casengine.Parts, error) {
+// Load implements engine.SplitStore by one linearizable read.
+func (s *store) Load(ctx context.Context, namespace string) (engine.Parts, error) {
 	parts, doubt, err := s.load(ctx, namespace, false)
 	if err == nil && doubt {
 		// A member that has just caught up by a snapshot tells an old term until it applies
@@ -123,7 +123,7 @@ func (s *store) delete(ctx context.Context, key string) error {
 
 // load also reports whether there is doubt: only the term shows that the cluster has fallen
 // back, and is not sure to be the latest.
-func (s *store) load(ctx context.Context, namespace string, sure bool) (parts casengine.Parts, doubt bool, err error) {
+func (s *store) load(ctx context.Context, namespace string, sure bool) (parts engine.Parts, doubt bool, err error) {
 	s.mu.Lock()
 	before := s.seen[namespace] // before the read: answers may overtake one another
 	s.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ca
 	return parts, false, nil
 }
 
-// Swap implements casengine.SplitStore by one transaction. It compares what is on record of
+// Swap implements engine.SplitStore by one transaction. It compares what is on record of
 // the cluster too, and keeps that up to date.
 func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]string) (incarnation string, err error) {
 	s.mu.Lock()
@@ -207,7 +207,7 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 	}
 	switch {
 	case !resp.Succeeded:
-		return "", casengine.ErrChanged
+		return "", engine.ErrChanged
 	case fallen, id(resp.Header) != before.is.ID:
 		return "another cluster", nil
 	}

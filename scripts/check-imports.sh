@@ -84,7 +84,7 @@ providers
 internal/counter numbers/redissegments dbseq/gormdb
 dbseq redisseq hostseq casstore
 numbers/sqlsegments
-internal/casengine internal/redisconn internal/sqlconn
+internal/engine internal/redisconn internal/sqlconn
 numbers/history numbers/ordernumber numbers/series
 .
 lease/leasetest

@@ -91,7 +91,7 @@ race=(-race -gcflags='modernc.org/...=-race=false')
 # Where goroutines of the product share memory, which is what the race detector sees. It makes
 # tests up to ten times as slow, and the drivers of databases are compiled once more for it,
 # so what links them is raced by make prove only, on SQLite, miniredis and MySQL.
-raced=(. ./casstore ./console ./hostseq ./internal/{casengine,generator,keeper,numberstore,redisconn} ./numbers/{segment,series})
+raced=(. ./casstore ./console ./hostseq ./internal/{engine,generator,keeper,numberstore,redisconn} ./numbers/{segment,series})
 raced_by_prove=(./dbseq/... ./gormplugin ./idworker ./internal/{counter,sqlconn} ./numbers/{history,redissegments} ./redisseq)
 raced_modules=(etcdseq metrics)
 

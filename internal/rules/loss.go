@@ -33,11 +33,23 @@ func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lea
 
 // loss returns the evidence that grants may have been forgotten, or "".
 func (ns Namespace) loss(now int64, incarnation string, pool int64) string {
-	return Evidence{
-		Meta: ns.Meta, Empty: ns.Empty(), Pool: pool, Incarnation: incarnation, Now: now,
-		Leases: pool - ns.missing(pool, func(s Slot) bool { return s.HasLease }),
-		Marks:  pool - ns.missing(pool, func(s Slot) bool { return s.HasMark }),
-	}.Loss()
+	e := Evidence{Meta: ns.Meta, Empty: ns.Empty(), Pool: pool, Incarnation: incarnation, Now: now}
+	if ns.Part != nil {
+		e.Leases, e.Marks = ns.Part.Leases, ns.Part.Marks
+	} else {
+		for _, s := range ns.Slots[:min(pool, int64(len(ns.Slots)))] {
+			e.Leases += one(s.HasLease)
+			e.Marks += one(s.HasMark)
+		}
+	}
+	return e.Loss()
+}
+
+func one(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // Evidence is what a store shows of the records of a namespace.
@@ -77,20 +89,13 @@ func (e Evidence) Loss() string {
 
 // hold returns how long after a loss of other records a forgotten grant may last, by the slots.
 func (ns Namespace) hold() (longest int64) {
+	if ns.Part != nil {
+		return ns.Part.Hold
+	}
 	for _, s := range ns.Slots {
 		longest = max(longest, s.Hold)
 	}
 	return longest
-}
-
-func (ns Namespace) missing(pool int64, has func(Slot) bool) int64 {
-	n := pool
-	for _, s := range ns.Slots[:min(pool, int64(len(ns.Slots)))] {
-		if has(s) {
-			n--
-		}
-	}
-	return n
 }
 
 // reincarnated reports whether the store is not the one on record.
@@ -100,7 +105,18 @@ func (m Meta) reincarnated(incarnation string) bool {
 
 // whole returns ns with the missing records of the pool created.
 func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
-	slots := make([]Slot, max(pool, int64(len(ns.Slots))))
+	size := int64(len(ns.Slots))
+	if ns.Part == nil {
+		size = max(size, pool)
+	} else {
+		ns = ns.parted(func(p *Part) {
+			if hold := ms(pin.Hold()); p.Leases == 0 && p.Marks == 0 {
+				p.Hold, p.Least = hold, hold
+			}
+			p.Leases, p.Marks, p.Soonest = pool, pool, 0
+		})
+	}
+	slots := make([]Slot, size)
 	copy(slots, ns.Slots)
 	for w := range slots {
 		if s := &slots[w]; *s == (Slot{}) {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -40,12 +41,12 @@ func (s Slot) Extended(now int64, g lease.Grant) Slot {
 	return s
 }
 
-// free reports whether s can be lent: its lease has ended, and times above its mark are
+// Free reports whether s can be lent: its lease has ended, and times above its mark are
 // within reach.
-func free(s Slot, now, lead int64) bool { return s.Expires < now && s.Mark < now+lead }
+func Free(s Slot, now, lead int64) bool { return s.Expires < now && s.Mark < now+lead }
 
-// freeAt returns the first millisecond at which s is free if it does not change.
-func freeAt(s Slot, lead int64) int64 { return max(s.Expires, s.Mark-lead) + 1 }
+// FreeAt returns the first millisecond at which s is free if it does not change.
+func FreeAt(s Slot, lead int64) int64 { return max(s.Expires, s.Mark-lead) + 1 }
 
 // freed returns the expiry of a slot that is given back. The slot is free at once, and
 // the most recently used.
@@ -90,29 +91,50 @@ func clamp(lastUsed int64, g lease.Grant) int64 { return max(g.Floor, min(lastUs
 // lentTo returns the slot that the owner already holds, because the first reply was
 // lost. It ignores a slot whose mark was lost since: its grant cannot be repeated.
 func (ns Namespace) lentTo(now int64, req lease.Request) (int64, bool) {
-	for w, s := range ns.Slots {
+	for i, s := range ns.Slots {
 		if s.Owner == req.Owner && s.Mark > s.Floor && s.Unexpired(now, req) {
-			return int64(w), true
+			return ns.Worker(i), true
 		}
 	}
 	return 0, false
 }
 
-func (ns Namespace) leastRecentlyUsed(now int64, req lease.Request) (int64, bool) {
-	best, lead := int64(-1), Lead(ns.Meta.Quarantine, now, req)
-	for w := req.First; w <= req.Last; w++ {
-		if s := ns.Slots[w]; free(s, now, lead) && (best < 0 || s.Expires < ns.Slots[best].Expires) {
-			best = w
+// choice returns the free worker id that a request is lent: the one that the store prefers, if that
+// does not raise the floor, or the least recently used. With skip it is another one.
+func (ns Namespace) choice(now int64, req lease.Request, skip uint32) (worker int64, ok bool) {
+	var free []Slot
+	var workers []int64
+	lead, best := Lead(ns.Meta.Quarantine, now, req), 0
+	for i, s := range ns.Slots {
+		w := ns.Worker(i)
+		if w < req.First || w > req.Last || !Free(s, now, lead) {
+			continue
+		}
+		if ns.Part != nil && w == ns.Part.Prefer && s.Mark <= max(ns.Meta.Quarantine, now-1) {
+			return w, true
+		}
+		if free, workers = append(free, s), append(workers, w); s.Expires < free[best].Expires {
+			best = len(free) - 1
 		}
 	}
-	return best, best >= 0
+	if len(free) == 0 {
+		return 0, false
+	}
+	if skip > 0 {
+		best = int(skip % uint32(len(free)))
+	}
+	return workers[best], true
 }
 
 func (ns Namespace) noFreeWorker(now int64, req lease.Request) error {
-	lead := Lead(ns.Meta.Quarantine, now, req)
-	soonest := freeAt(ns.Slots[req.First], lead)
-	for _, s := range ns.Slots[req.First : req.Last+1] {
-		soonest = min(soonest, freeAt(s, lead))
+	lead, soonest := Lead(ns.Meta.Quarantine, now, req), int64(math.MaxInt64)
+	if ns.Part != nil && ns.Part.Soonest > 0 {
+		soonest = ns.Part.Soonest
+	}
+	for i, s := range ns.Slots {
+		if w := ns.Worker(i); w >= req.First && w <= req.Last {
+			soonest = min(soonest, FreeAt(s, lead))
+		}
 	}
 	return &lease.NoFreeWorkerError{
 		Namespace: req.Namespace, First: req.First, Last: req.Last,

@@ -13,7 +13,19 @@ var noPin lease.Pin
 // is a value: no method changes its receiver.
 type Namespace struct {
 	Meta  Meta
-	Slots []Slot // by worker id
+	Slots []Slot // by worker id, or those of Part.Workers
+	Part  *Part  // nil if Slots are all there are
+}
+
+// A Part is what a store says of a namespace of which it has not loaded all slots.
+type Part struct {
+	Workers []int64 // the worker ids of Slots, ascending
+	Leases  int64   // how many slots of the pool have a lease on record
+	Marks   int64   // how many have a mark
+	Hold    int64   // the greatest Slot.Hold on record
+	Least   int64   // the least
+	Prefer  int64   // the worker id that a borrow is to try first, or -1
+	Soonest int64   // when the first slot that is not loaded may be free, or 0
 }
 
 // Meta is the record of the namespace as a whole.
@@ -52,12 +64,47 @@ func (ns Namespace) Announced(nonce [16]byte) Namespace {
 
 // Empty reports whether ns has no records, or is only announced.
 func (ns Namespace) Empty() bool {
-	return ns.Meta == Meta{Reason: ns.Meta.Reason} && !slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s != Slot{} })
+	return ns.Meta == Meta{Reason: ns.Meta.Reason} && !slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s != Slot{} }) &&
+		(ns.Part == nil || ns.Part.Leases == 0 && ns.Part.Marks == 0)
 }
 
 // Equal reports whether both have the same records.
 func (ns Namespace) Equal(other Namespace) bool {
-	return ns.Meta == other.Meta && slices.Equal(ns.Slots, other.Slots)
+	return ns.Meta == other.Meta && slices.Equal(ns.Slots, other.Slots) && (ns.Part == other.Part || ns.Part.sums() == other.Part.sums())
+}
+
+func (p *Part) sums() [4]int64 { return [4]int64{p.Leases, p.Marks, p.Hold, p.Least} }
+
+// Worker returns the worker id of ns.Slots[i].
+func (ns Namespace) Worker(i int) int64 {
+	if ns.Part != nil {
+		return ns.Part.Workers[i]
+	}
+	return int64(i)
+}
+
+// index returns where the slot of a worker id is in ns.Slots.
+func (ns Namespace) index(worker int64) (i int, ok bool) {
+	if ns.Part != nil {
+		return slices.BinarySearch(ns.Part.Workers, worker)
+	}
+	return int(worker), worker >= 0 && worker < int64(len(ns.Slots))
+}
+
+// Slot returns the slot of a worker id, which is empty if it has none.
+func (ns Namespace) Slot(worker int64) Slot {
+	if i, ok := ns.index(worker); ok {
+		return ns.Slots[i]
+	}
+	return Slot{}
+}
+
+// parted returns ns with a changed Part.
+func (ns Namespace) parted(change func(*Part)) Namespace {
+	p := *ns.Part
+	change(&p)
+	ns.Part = &p
+	return ns
 }
 
 // WithoutLease returns ns after the loss of the lease of a worker.
@@ -86,8 +133,9 @@ func (ns Namespace) WithoutMeta() Namespace {
 }
 
 func (ns Namespace) with(worker int64, change func(*Slot)) Namespace {
+	i, _ := ns.index(worker)
 	ns.Slots = slices.Clone(ns.Slots)
-	s := &ns.Slots[worker]
+	s := &ns.Slots[i]
 	if change(s); !s.HasLease && !s.HasMark {
 		s.Hold = 0
 	}

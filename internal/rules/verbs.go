@@ -10,6 +10,12 @@ import (
 // Acquire implements lease.Center.Acquire for a valid request. incarnation identifies
 // the store; the empty string is not compared.
 func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (Namespace, lease.Grant, error) {
+	return ns.AcquireBeside(now, incarnation, req, 0)
+}
+
+// AcquireBeside is Acquire after another caller was lent what this one would have been. skip says
+// which of the free worker ids to take instead of the least recently used one.
+func (ns Namespace) AcquireBeside(now int64, incarnation string, req lease.Request, skip uint32) (Namespace, lease.Grant, error) {
 	if err := ClockVeto(now, req); err != nil {
 		return ns, lease.Grant{}, err
 	}
@@ -19,7 +25,9 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 	}
 	by := By(pin, req)
 	if err := Quarantined(ns.Meta.Reason, ns.Meta.Quarantine, now, by); err != nil {
-		return ns.waits(now, pin, err, func(ns Namespace) (Namespace, lease.Grant, error) { return ns.Acquire(now, incarnation, req) })
+		return ns.waits(now, pin, err, func(ns Namespace) (Namespace, lease.Grant, error) {
+			return ns.AcquireBeside(now, incarnation, req, skip)
+		})
 	}
 	if slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s.Owner == Spent(req.Owner) }) {
 		return ns, lease.Grant{}, lease.ErrLost
@@ -27,7 +35,7 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 	worker, again := ns.lentTo(now, by)
 	if !again {
 		var free bool
-		if worker, free = ns.leastRecentlyUsed(now, by); !free {
+		if worker, free = ns.choice(now, by, skip); !free {
 			return ns, lease.Grant{}, ns.noFreeWorker(now, by)
 		}
 		ns = ns.with(worker, func(s *Slot) { *s = s.Lent(ns.Meta.Quarantine, now, by) })
@@ -50,7 +58,7 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 	}
 	by := g
 	by.Request = By(pin, g.Request)
-	s := ns.Slots[g.Worker]
+	s := ns.Slot(g.Worker)
 	if s.Owner != g.Owner || !s.Unexpired(now, Held(g, pin)) {
 		return ns, lease.Grant{}, lease.ErrLost
 	}
@@ -85,7 +93,10 @@ func (ns Namespace) advanced(now int64) (Namespace, lease.Pin) {
 	pin := ns.Meta.Pin
 	raised := !pin.Change.Falls && pin.Change != (lease.PinChange{}) && pin.Change.At <= 0
 	carried := 0
-	for w := int64(0); raised && w < int64(len(ns.Slots)) && carried < atOnce; w++ {
+	if raised && ns.Part != nil && ns.Part.Least < ms(pin.Hold()) {
+		ns, carried = ns.parted(func(p *Part) { p.Least, p.Hold = ms(pin.Hold()), max(p.Hold, ms(pin.Hold())) }), 1
+	}
+	for w := int64(0); raised && ns.Part == nil && w < int64(len(ns.Slots)) && carried < atOnce; w++ {
 		if ns.Slots[w].Hold < ms(pin.Hold()) {
 			ns = ns.carrying(w, pin)
 			carried++
@@ -119,15 +130,15 @@ func (ns Namespace) RenewAlone(now int64, incarnation string, g lease.Grant) (Na
 // InOrder reports whether RenewAlone extends g without a look at other records.
 func (ns Namespace) InOrder(now int64, incarnation string, g lease.Grant) bool {
 	pin, err := Joined(ns.Meta.Pin, lease.Pin{}, 0, g.Request)
-	if err != nil || pin != ns.Meta.Pin || pin.Change != (lease.PinChange{}) || ns.Meta.reincarnated(incarnation) || g.Floor < ns.Meta.Quarantine || g.Worker >= int64(len(ns.Slots)) {
+	if err != nil || pin != ns.Meta.Pin || pin.Change != (lease.PinChange{}) || ns.Meta.reincarnated(incarnation) || g.Floor < ns.Meta.Quarantine {
 		return false
 	}
-	s := ns.Slots[g.Worker]
+	s := ns.Slot(g.Worker)
 	return s.HasMark && holds(s, g) && s.Floor == g.Floor && s.Unexpired(now, Held(g, pin))
 }
 
 func (ns Namespace) granted(worker, now int64, req lease.Request, pin lease.Pin) lease.Grant {
-	s := ns.Slots[worker]
+	s := ns.Slot(worker)
 	return lease.Grant{Request: req, Worker: worker, Token: s.Token, Now: now, Floor: s.Floor, Ceiling: s.Mark, Since: s.Since, Pinned: pin}
 }
 
@@ -137,7 +148,7 @@ func (ns Namespace) Release(now int64, incarnation string, g lease.Grant, lastUs
 	if err != nil {
 		return ns, err
 	}
-	if !holds(ns.Slots[g.Worker], g) {
+	if !holds(ns.Slot(g.Worker), g) {
 		return ns, lease.ErrLost
 	}
 	return ns.with(g.Worker, func(s *Slot) {
@@ -150,15 +161,18 @@ func (ns Namespace) Init(incarnation string, req lease.Request) (Namespace, erro
 	if !ns.Empty() || ns.Meta.Reason != "" {
 		return ns, lease.ErrExists
 	}
-	ns = Namespace{Meta: Meta{Pin: req.Pin(), Incarnation: incarnation}}
+	ns.Meta, ns.Slots = Meta{Pin: req.Pin(), Incarnation: incarnation}, nil
+	if ns.Part != nil {
+		ns = ns.parted(func(p *Part) { p.Workers = nil })
+	}
 	return ns.whole(req.Pool, req.Pin()), nil
 }
 
 // List implements lease.Lister.Slots.
 func (ns Namespace) List(now int64) []lease.Slot {
 	list := make([]lease.Slot, len(ns.Slots))
-	for w, s := range ns.Slots {
-		list[w] = lease.Slot{Worker: int64(w), Token: s.Token, Holder: s.Holder, Since: s.Since, Expires: s.Expires, Mark: s.Mark, Now: now}
+	for i, s := range ns.Slots {
+		list[i] = lease.Slot{Worker: ns.Worker(i), Token: s.Token, Holder: s.Holder, Since: s.Since, Expires: s.Expires, Mark: s.Mark, Now: now}
 	}
 	return list
 }

@@ -1,4 +1,4 @@
-package casengine_test
+package engine_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/snowlease/snowlease/internal/casengine"
+	"github.com/snowlease/snowlease/internal/engine"
 	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/test/edit"
 	"github.com/snowlease/snowlease/lease"
@@ -52,11 +52,11 @@ func newParts(still bool) *parts {
 
 func (*parts) String() string { return "parts" }
 
-func (p *parts) Load(_ context.Context, namespace string) (casengine.Parts, error) {
+func (p *parts) Load(_ context.Context, namespace string) (engine.Parts, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.loads++
-	all := casengine.Parts{Values: maps.Clone(p.values[namespace]), Incarnation: strconv.Itoa(p.run)}
+	all := engine.Parts{Values: maps.Clone(p.values[namespace]), Incarnation: strconv.Itoa(p.run)}
 	if p.still {
 		all.Now = p.now
 	}
@@ -76,7 +76,7 @@ func (p *parts) Swap(_ context.Context, namespace string, was, is map[string]str
 	p.swaps++
 	for name, value := range was {
 		if p.values[namespace][name] != value {
-			return strconv.Itoa(p.run), casengine.ErrChanged
+			return strconv.Itoa(p.run), engine.ErrChanged
 		}
 	}
 	if p.values[namespace] == nil {
@@ -88,7 +88,7 @@ func (p *parts) Swap(_ context.Context, namespace string, was, is map[string]str
 	return strconv.Itoa(p.run), err
 }
 
-func (p *parts) Center(testing.TB) lease.Center { return casengine.NewSplit(p) }
+func (p *parts) Center(testing.TB) lease.Center { return engine.NewSplit(p) }
 
 func (p *parts) Sleep(d time.Duration) {
 	p.mu.Lock()
@@ -186,7 +186,7 @@ func afterQuarantine(t *testing.T, p *parts, c lease.Center, req lease.Request) 
 // lentByParts returns a grant of an open namespace, and its center.
 func lentByParts(t *testing.T, p *parts) (lease.Center, lease.Grant) {
 	t.Helper()
-	c := casengine.NewSplit(p)
+	c := engine.NewSplit(p)
 	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	g, err := c.Acquire(t.Context(), request("orders"))
 	require.NoError(t, err)
@@ -196,7 +196,7 @@ func lentByParts(t *testing.T, p *parts) (lease.Center, lease.Grant) {
 func TestPartsAreReadAndWrittenOnce(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
-	c := casengine.NewSplit(p)
+	c := engine.NewSplit(p)
 	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	cost := func(do func()) [2]int {
 		loads, swaps := p.loads, p.swaps
@@ -218,7 +218,7 @@ func TestPartsAreReadAndWrittenOnce(t *testing.T) {
 	}
 	time.Sleep(2 * time.Millisecond) // so that there is something to write
 	require.Equal(t, [2]int{1, 1}, cost(func() {
-		_, err := casengine.NewSplit(p).Renew(t.Context(), g)
+		_, err := engine.NewSplit(p).Renew(t.Context(), g)
 		require.NoError(t, err)
 	}), "a renewal by another process, which knows nothing")
 	time.Sleep(2 * time.Millisecond)
@@ -236,11 +236,11 @@ func TestPartsOfOthersMayChange(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
 	c, g := lentByParts(t, p)
-	other, err := casengine.NewSplit(p).Acquire(t.Context(), request("orders"))
+	other, err := engine.NewSplit(p).Acquire(t.Context(), request("orders"))
 	require.NoError(t, err)
 	p.before = func() {
 		p.now = p.now.Add(time.Second)
-		_, err := casengine.NewSplit(p).Renew(t.Context(), other)
+		_, err := engine.NewSplit(p).Renew(t.Context(), other)
 		require.NoError(t, err)
 	}
 	p.Sleep(time.Second)
@@ -268,7 +268,7 @@ func TestPartsLostRace(t *testing.T) {
 		var first lease.Grant
 		p.before = func() {
 			var err error
-			first, err = casengine.NewSplit(p).Acquire(t.Context(), one)
+			first, err = engine.NewSplit(p).Acquire(t.Context(), one)
 			require.NoError(t, err)
 		}
 		again := one
@@ -287,7 +287,7 @@ func TestPartsMetaChanges(t *testing.T) {
 	require.NoError(t, c.Release(t.Context(), g, g.Floor))
 	p.Sleep(time.Second)
 	p.before = func() {
-		_, err := casengine.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
+		_, err := engine.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 		require.NoError(t, err)
 	}
 	req := request("orders")
@@ -300,7 +300,7 @@ func TestPartsMetaChanges(t *testing.T) {
 func TestPartsAreMadeWhole(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
-	c := casengine.NewSplit(p)
+	c := engine.NewSplit(p)
 	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	p.Drop(t, "orders", leasetest.OneMark)
 	var first, second *lease.QuarantineError
@@ -337,7 +337,7 @@ func TestPartsRenewalAfterMetaChanges(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
 	c, g := lentByParts(t, p)
-	_, err := casengine.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
+	_, err := engine.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 	require.NoError(t, err)
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
@@ -348,7 +348,7 @@ func TestPartsRenewalAfterMetaChanges(t *testing.T) {
 func TestPartsRenewalAfterARestore(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
-	c := casengine.NewSplit(p)
+	c := engine.NewSplit(p)
 	req := request("orders")
 	req.TTL, req.MaxTTL, req.Skew = 200*time.Millisecond, 200*time.Millisecond, 20*time.Millisecond
 	require.NoError(t, c.Extras().Init(t.Context(), req))
@@ -359,7 +359,7 @@ func TestPartsRenewalAfterARestore(t *testing.T) {
 	restore()
 	other := req
 	other.Owner = lease.NewOwner()
-	_, err = casengine.NewSplit(p).Acquire(t.Context(), other)
+	_, err = engine.NewSplit(p).Acquire(t.Context(), other)
 	require.NoError(t, err)
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorIs(t, err, lease.ErrLost)
@@ -380,7 +380,7 @@ func TestPartsRenewalOnAnotherServer(t *testing.T) {
 func TestPartsBorrowAcrossARestore(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
-	c := casengine.NewSplit(p)
+	c := engine.NewSplit(p)
 	req := request("orders")
 	req.Ahead = req.MaxTTL
 	require.NoError(t, c.Extras().Init(t.Context(), req))
@@ -407,12 +407,12 @@ func TestPartsBorrowAboveAForgottenGrant(t *testing.T) {
 			p := newParts(false)
 			req := request("orders")
 			req.Last, req.Skew, req.Ahead = 0, 0, req.MaxTTL
-			c := casengine.NewSplit(p)
+			c := engine.NewSplit(p)
 			require.NoError(t, c.Extras().Init(t.Context(), req))
 			another := func() (lease.Grant, error) {
 				r := req
 				r.Owner = lease.NewOwner()
-				return casengine.NewSplit(p).Acquire(t.Context(), r)
+				return engine.NewSplit(p).Acquire(t.Context(), r)
 			}
 			var forgotten lease.Grant
 			p.before = func() {
@@ -446,7 +446,7 @@ func TestPartsBorrowAboveAForgottenGrant(t *testing.T) {
 func TestPartsHostClock(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
-	c := casengine.NewSplit(p)
+	c := engine.NewSplit(p)
 	now := time.UnixMilli(1_900_000_000_000)
 	ctx := hostclock.With(t.Context(), func() time.Time { return now })
 	req := request("orders")
@@ -477,7 +477,7 @@ func TestPartsFirstCallPauses(t *testing.T) {
 		var live lease.Grant
 		p.before = func() {
 			pause := func() {
-				other, r := casengine.NewSplit(p), req
+				other, r := engine.NewSplit(p), req
 				r.Owner = lease.NewOwner()
 				live = afterQuarantine(t, p, other, r)
 				var err error
@@ -500,11 +500,11 @@ func TestPartsFirstCallPauses(t *testing.T) {
 			}
 		}
 		quarantine := (*lease.QuarantineError)(nil)
-		_, err := casengine.NewSplit(p).Acquire(t.Context(), req)
+		_, err := engine.NewSplit(p).Acquire(t.Context(), req)
 		require.ErrorAs(t, err, &quarantine)
 		require.NotZero(t, live)
 		p.Sleep(quarantine.Wait())
-		g, err := casengine.NewSplit(p).Acquire(t.Context(), req)
+		g, err := engine.NewSplit(p).Acquire(t.Context(), req)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, g.Floor, live.Ceiling, "%+v", at)
 	}
@@ -518,7 +518,7 @@ func TestPartsOutcomeUnknown(t *testing.T) {
 	p.failure = away
 	_, err := c.Renew(t.Context(), g)
 	require.ErrorIs(t, err, away)
-	require.ErrorContains(t, err, `namespace "orders" to parts`)
+	require.ErrorContains(t, err, `namespace "orders" in parts`)
 	renewed, err := c.Renew(t.Context(), g)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, renewed.Ceiling, g.Ceiling)
@@ -536,7 +536,7 @@ func TestClocksOfCallersMinutesApart(t *testing.T) {
 	callers := make([]lease.Center, 5)
 	offsets := make([]time.Duration, len(callers))
 	for i := range callers {
-		callers[i] = casengine.NewSplit(apart{p, &offsets[i]})
+		callers[i] = engine.NewSplit(apart{p, &offsets[i]})
 	}
 	req := request("orders")
 	require.NoError(t, callers[0].Extras().Init(t.Context(), req))
@@ -598,7 +598,7 @@ func TestQuarantineByAFastCaller(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
 	fast, right := 365*24*time.Hour, time.Duration(0)
-	ahead, c := casengine.NewSplit(apart{p, &fast}), casengine.NewSplit(apart{p, &right})
+	ahead, c := engine.NewSplit(apart{p, &fast}), engine.NewSplit(apart{p, &right})
 	req := request("orders")
 	req.Ahead = req.MaxTTL
 	_, err := ahead.Acquire(t.Context(), req) // of a namespace that nobody has opened
@@ -617,7 +617,7 @@ type apart struct {
 	offset *time.Duration
 }
 
-func (a apart) Load(ctx context.Context, namespace string) (casengine.Parts, error) {
+func (a apart) Load(ctx context.Context, namespace string) (engine.Parts, error) {
 	all, err := a.parts.Load(ctx, namespace)
 	all.Now = all.Now.Add(*a.offset)
 	return all, err
@@ -630,7 +630,7 @@ func TestPartsInitBesideAFirstCall(t *testing.T) {
 	p := newParts(true)
 	req := request("orders")
 	req.Last, req.Ahead = 0, req.MaxTTL
-	c := casengine.NewSplit(p)
+	c := engine.NewSplit(p)
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	live, err := c.Acquire(t.Context(), req)
 	require.NoError(t, err)
@@ -654,7 +654,7 @@ func TestPartsInitBesideAPartialLoss(t *testing.T) {
 		req := request("orders")
 		var held lease.Grant
 		lose := func() {
-			other, r := casengine.NewSplit(p), req
+			other, r := engine.NewSplit(p), req
 			r.First, r.Last, r.Owner = 0, 0, lease.NewOwner()
 			held = afterQuarantine(t, p, other, r)
 			r.First, r.Last, r.Owner = 1, 1, lease.NewOwner()
@@ -667,7 +667,7 @@ func TestPartsInitBesideAPartialLoss(t *testing.T) {
 		if pauses == 2 {
 			p.before = func() { p.before = lose }
 		}
-		c := casengine.NewSplit(p)
+		c := engine.NewSplit(p)
 		require.ErrorIs(t, c.Extras().Init(t.Context(), req), lease.ErrExists)
 
 		req.First, req.Last = 0, 0
@@ -683,11 +683,11 @@ func TestPartsBorrowAcrossTwoInits(t *testing.T) {
 	p := newParts(true)
 	req := request("orders")
 	req.Last = 0
-	c := casengine.NewSplit(p)
+	c := engine.NewSplit(p)
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	var last lease.Grant
 	p.before = func() {
-		other, r := casengine.NewSplit(p), req
+		other, r := engine.NewSplit(p), req
 		r.Owner = lease.NewOwner()
 		p.Sleep(10 * time.Millisecond)
 		var err error

@@ -1,8 +1,9 @@
-package casengine
+package engine
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -42,13 +43,14 @@ type Parts struct {
 // NewSplit returns a center on the store. Acquire and Release take one Load and
 // one Swap, or two of each if the namespace has no record. If the store has no clock of its
 // own, so that Parts.Now is zero, a renewal takes one Swap.
-func NewSplit(s SplitStore) lease.Center {
-	return &center{store: s, records: &split{SplitStore: s, last: map[place]kept{}}}
+func NewSplit(s SplitStore) *Center {
+	return New(&split{naming: naming{s}, store: s, last: map[place]kept{}}, rules.MaxPool)
 }
 
 // split keeps a namespace in parts.
 type split struct {
-	SplitStore
+	naming
+	store SplitStore
 
 	mu   sync.Mutex
 	last map[place]kept
@@ -67,27 +69,24 @@ type kept struct {
 	incarnation string
 }
 
-func (s *split) load(ctx context.Context, namespace string) (view, error) {
-	p, err := s.Load(ctx, namespace)
+func (s *split) Load(ctx context.Context, namespace string, want Want) (View, error) {
+	p, err := s.store.Load(ctx, namespace)
 	if err != nil {
-		return view{}, err
+		return View{}, s.Wrap(want.Verb, namespace, fmt.Errorf("read the record: %w", err))
 	}
 	ns, err := rules.OfParts(p.Values)
-	return view{ns: ns, now: p.Now, incarnation: p.Incarnation, parts: p.Values}, err
+	return View{Namespace: ns, Now: p.Now, Incarnation: p.Incarnation, Kept: p.Values}, s.failed(want.Verb, namespace, err)
 }
 
-// swap compares the parts that it writes and that of the namespace. Parts of other worker
+// Swap compares the parts that it writes and that of the namespace. Parts of other worker
 // ids may change meanwhile: a grant depends on none of them.
-func (s *split) swap(ctx context.Context, namespace string, before view, after rules.Namespace) error {
+func (s *split) Swap(ctx context.Context, namespace string, before View, after rules.Namespace) error {
 	is, meta, incarnation, err := s.write(ctx, namespace, before, after)
-	if err != nil {
-		return err
+	if err == nil && incarnation != before.Incarnation {
+		err = ErrReplaced
 	}
-	if incarnation != before.incarnation {
-		return errReplaced
-	}
-	if before.clock {
-		return nil
+	if err != nil || !before.hosts {
+		return s.failed(before.Want.Verb, namespace, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,20 +100,20 @@ func (s *split) swap(ctx context.Context, namespace string, before view, after r
 
 // write writes what differs from before, and returns that and the part of the namespace. What was
 // lost is made whole some at a time; the rest counts as lost in the next call.
-func (s *split) write(ctx context.Context, namespace string, before view, after rules.Namespace) (changed map[string]string, meta, incarnation string, err error) {
+func (s *split) write(ctx context.Context, namespace string, before View, after rules.Namespace) (changed map[string]string, meta, incarnation string, err error) {
 	parts, err := after.Parts()
 	if err != nil {
 		return nil, "", "", err
 	}
-	was, meta := before.parts, parts[rules.MetaPart]
+	was, meta := before.Kept.(map[string]string), parts[rules.MetaPart]
 	compared, changed := map[string]string{rules.MetaPart: was[rules.MetaPart]}, map[string]string{}
 	if meta != "" && meta != was[rules.MetaPart] {
 		changed[rules.MetaPart] = meta
 	}
 	for w, slot := range after.Slots {
 		var former, whole rules.Slot
-		if w < len(before.ns.Slots) {
-			former = before.ns.Slots[w]
+		if w < len(before.Slots) {
+			former = before.Slots[w]
 		}
 		whole = former
 		whole.HasLease, whole.HasMark = true, true
@@ -127,19 +126,19 @@ func (s *split) write(ctx context.Context, namespace string, before view, after 
 			compared[name], changed[name] = was[name], value
 		}
 	}
-	incarnation, err = s.Swap(ctx, namespace, compared, changed)
+	incarnation, err = s.store.Swap(ctx, namespace, compared, changed)
 	return changed, meta, incarnation, err
 }
 
-// renewAlone extends a grant by one Swap, without a Load, if nothing has happened to its
+// Renew extends a grant by one Swap, without a Load, if nothing has happened to its
 // records since this process wrote them. Values of parts are compared, not revisions: these
 // recur after a restore, but a value has the owner, who is a nonce of one borrow.
-func (s *split) renewAlone(ctx context.Context, g lease.Grant) (renewed lease.Grant, done bool, err error) {
+func (s *split) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, done bool, err error) {
 	at, name := place{g.Namespace, g.Worker}, strconv.FormatInt(g.Worker, 10)
 	s.mu.Lock()
 	k, ok := s.last[at]
 	s.mu.Unlock()
-	if !ok || g.Validate() != nil || ctx.Err() != nil {
+	if !ok || ctx.Err() != nil {
 		return g, false, nil
 	}
 	ns, err := rules.OfParts(map[string]string{rules.MetaPart: k.meta, name: k.slot})
@@ -154,10 +153,10 @@ func (s *split) renewAlone(ctx context.Context, g lease.Grant) (renewed lease.Gr
 	if err != nil {
 		return g, false, err
 	}
-	incarnation, err := s.Swap(ctx, g.Namespace,
+	incarnation, err := s.store.Swap(ctx, g.Namespace,
 		map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})
 	if err != nil && !errors.Is(err, ErrChanged) {
-		return g, false, err
+		return g, false, s.Wrap("renew", g.Namespace, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/lease"
+)
+
+var _ lease.Operator = (*Center)(nil)
+
+// Incarnation implements lease.Operator.
+func (c *Center) Incarnation(ctx context.Context, namespace string) (string, error) {
+	v, err := c.look(ctx, namespace, Want{Verb: "incarnation", Worker: -1})
+	return v.Incarnation, err
+}
+
+// Record implements lease.Operator.
+func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, error) {
+	v, err := c.look(ctx, namespace, Want{Verb: "record", Worker: -1})
+	if err != nil {
+		return lease.Record{}, err
+	}
+	r, err := v.Record(v.Now.UnixMilli())
+	return r, c.operated("record", namespace, err)
+}
+
+// Quarantine implements lease.Operator.
+func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r lease.Record, err error) {
+	err = c.operate(ctx, "quarantine", namespace, -1, func(ns rules.Namespace, now int64) (rules.Namespace, error) {
+		ns, err := ns.Quarantined(now, reason)
+		if err == nil {
+			r, err = ns.Record(now)
+		}
+		return ns, err
+	})
+	return r, err
+}
+
+// Revoke implements lease.Operator.
+func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int64) error {
+	return c.operate(ctx, "revoke", namespace, worker, func(ns rules.Namespace, now int64) (rules.Namespace, error) {
+		return ns.Revoke(now, worker, token)
+	})
+}
+
+// Retire implements lease.Operator.
+func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
+	return c.operate(ctx, "retire", namespace, -1, func(ns rules.Namespace, _ int64) (rules.Namespace, error) {
+		return ns.Retire(reason)
+	})
+}
+
+func (c *Center) operate(ctx context.Context, verb, namespace string, worker int64, do func(ns rules.Namespace, now int64) (rules.Namespace, error)) error {
+	return c.apply(ctx, namespace, Want{Verb: verb, Worker: worker}, func(ns rules.Namespace, now int64, _ View) (rules.Namespace, error) {
+		after, err := do(ns, now)
+		return after, c.operated(verb, namespace, err)
+	})
+}
+
+// operated names the namespace in the error of a rule.
+func (c *Center) operated(verb, namespace string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.store.Wrap(verb, namespace, err)
+}

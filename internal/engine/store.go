@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// A Store keeps the records of namespaces. It is safe for concurrent use. Its errors say what
+// failed, for which namespace and where, as those of Wrap do; those of package lease may be
+// anywhere in them.
+type Store interface {
+	// Load returns what is on record of a namespace, or what want needs of it, as it is at one
+	// moment. Slots that were loaded at other moments are compared by Swap, so they do no harm. A
+	// server that accepts no writes fails, unless want only shows what is there.
+	Load(ctx context.Context, namespace string, want Want) (View, error)
+
+	// Swap writes what differs between before and after, in one step, if the record of the
+	// namespace and the slots that it writes are still what Load returned. Otherwise it changes
+	// nothing and returns ErrChanged. If the store that it wrote to is not the one of the Load, it
+	// returns ErrReplaced, or ErrChanged if it wrote nothing. Missing slots that after has are
+	// created as after shows them.
+	Swap(ctx context.Context, namespace string, before View, after rules.Namespace) error
+
+	// Renew extends g in one step, as rules.Namespace.RenewAlone does, if the record of the
+	// namespace and g's own are in order: see rules.Namespace.InOrder. Otherwise done is false and
+	// nothing has changed.
+	Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, done bool, err error)
+
+	// Wrap adds to err what failed, for which namespace, and where.
+	Wrap(verb, namespace string, err error) error
+
+	// String names the store for people, without secrets.
+	String() string
+}
+
+// A Want says what a call needs. A store may return more.
+type Want struct {
+	Verb    string        // for errors
+	Request lease.Request // of the call; empty for an operator's
+	Worker  int64         // its slot, or -1
+	All     bool          // all slots
+	// Borrow asks for the slots that the owner of the request holds or has given back, and for
+	// those from which it can be lent one.
+	Borrow bool
+	// Lends says that the answer is a grant, which must not be lost once it is given.
+	Lends bool
+	// Skip is 0, or how many of the free slots to pass over, since others were faster.
+	Skip  uint32
+	tries int
+}
+
+// lost notes a lost race, and returns how long to wait before the next try, at most the given time.
+// Both that and the next choice are spread by the holder.
+func (w *Want) lost(most time.Duration) time.Duration {
+	w.tries++
+	h := fnv.New64a()
+	fmt.Fprint(h, w.Request.Holder, w.Request.Local, w.tries)
+	sum := h.Sum64()
+	w.Skip = uint32(sum) | 1
+	return most * time.Duration(sum>>54) / 1024
+}
+
+// Shows reports whether the call changes nothing, so a server that accepts no writes may answer.
+func (w Want) Shows() bool { return w.Verb == "slots" || w.Verb == "record" || w.Verb == "incarnation" }
+
+// A View is what a Load found.
+type View struct {
+	rules.Namespace
+	Now         time.Time // the store's clock, or zero if it has none: then that of this host counts
+	Incarnation string    // changes if the store may have lost what it acknowledged; empty is not compared
+	Kept        any       // the store's own, for Swap
+
+	Want  Want // set by the engine
+	hosts bool // Now is the clock of this host
+}
