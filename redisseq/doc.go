@@ -8,9 +8,10 @@
 //
 // A ZSET scores the worker ids by the expiry of their leases, so they are lent in the order
 // in which they became free. A worker id is free once its lease has expired by the clock of
-// Redis (TIME). Acquire, Renew and Release are one Lua script in one round trip each; only
-// the creation of a large pool takes more. A script may run twice, because go-redis repeats
-// a call whose reply is lost. Package lease documents the protocol.
+// Redis (TIME). A renewal is one Lua script in one round trip. Acquire and Release are two, one
+// that loads records and one that swaps them if they are still the same; a lost race, and the
+// creation of a namespace or of a large pool, take more. A script may run twice, because go-redis
+// repeats a call whose reply is lost. Package lease documents the protocol.
 //
 // # Keys
 //
@@ -27,7 +28,7 @@
 //
 // # Loss of data
 //
-// Every script that lends, renews or releases compares the run_id and the master_replid
+// Every call that lends, renews or releases compares the run_id and the master_replid
 // of the server with those on record. A restart or a failover changes them, even a
 // failover to a replica and back to the same process. Later grants, to holders too, then
 // lie above everything that may have been forgotten.

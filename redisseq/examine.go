@@ -26,7 +26,7 @@ func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	keys := c.keys(namespace)
+	keys := store{c.conn}.keys(namespace)
 	node, err := c.conn.Node(ctx, keys[0])
 	x := examination{conn: c.conn, node: node}
 	if err != nil {

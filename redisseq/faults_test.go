@@ -171,10 +171,17 @@ func TestBigPool(t *testing.T) {
 	require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
 
 	// Used workers come after those never lent. The sweep finds one behind many others.
+	var o lease.Grant
 	for range 1100 {
-		o := acquire(t, c, all)
+		o = acquire(t, c, all)
 		require.NoError(t, c.Release(t.Context(), o, o.Floor))
 	}
+	// What an owner holds, or has given back, is found wherever it is.
+	same, err := c.Acquire(t.Context(), g.Request)
+	require.NoError(t, err)
+	require.Equal(t, g.Token, same.Token)
+	_, err = c.Acquire(t.Context(), o.Request)
+	require.ErrorIs(t, err, lease.ErrLost)
 	require.EqualValues(t, 1101, acquire(t, c, all).Worker)
 	require.EqualValues(t, 1100, acquire(t, c, one).Worker)
 	_, err = c.Acquire(t.Context(), request(one))
@@ -185,7 +192,7 @@ func TestBigPool(t *testing.T) {
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
 	require.EqualValues(t, n+1, s.Admin.HLen(t.Context(), keys(ns)[1]).Val(), "with the field hold; else each renewal finds a loss")
-	require.Contains(t, requireQuarantine(t, c, all).Reason, "slot records were missing: of 20000 leases")
+	require.Contains(t, requireQuarantine(t, c, all).Reason, "20000 of 20000 marks were missing")
 	g = renewSoon(t, c, g)
 	slots, err := c.Extras().Lister.Slots(t.Context(), ns)
 	require.NoError(t, err)

@@ -1,16 +1,21 @@
--- Raises the ceiling of a grant or, after a loss, lends another range above the quarantine.
-local worker, presented, ceiling = ARGV[12], tonumber(ARGV[13]), tonumber(ARGV[14])
+-- Extends a grant if the record of the namespace and the grant's own are as its holder believes, and
+-- allow for that. Otherwise it changes nothing: then the records are loaded.
+local pin, compares, worker, held = ARGV[1], ARGV[2] == 'on-change', ARGV[3], ARGV[4]
+local floor, ceiling, skew, ttl, maxTTL = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 
-local rec, expires, value = known(worker)
-if not note() then return { 'MORE' } end
-if rec.owner ~= owner or expires < now + skew then return { 'LOST', str(now) } end
-
-local token, floor = rec.token, rec.floor
-if floor < quarantine then
-  -- Times below the quarantine may have been lent and forgotten.
-  floor, token = floorOf(value), nextToken(token, presented)
-  if floor >= now + ahead then return { 'QUARANTINE', str(now), str(floor - ahead + 1), why } end
-elseif token < presented then
-  return { 'LOST', str(now) }
+writable()
+local m = redis.call('HMGET', meta, 'pin', 'run', 'quar')
+local expires, value, owner = redis.call('ZSCORE', lease, worker), redis.call('HGET', mark, worker), redis.call('HGET', owners, worker)
+if m[1] ~= pin or not m[3] or not (expires and value and owner) or string.sub(owner, 1, #held) ~= held then return { 'LOAD' } end
+if compares then
+  local id = server()
+  if not id then return { 'NORUNID' } end
+  if m[2] ~= id then return { 'LOAD' } end
 end
-return lend(worker, rec, token, floor, rec.since, rec.holder, math.max(value, ceiling, ceilingOf(floor)), math.max(expires, now + ttl))
+expires, value = num(expires, 'expires of worker id ' .. worker), num(value, 'mark of worker id ' .. worker)
+if num(m[3], 'the quarantine') > floor or expires < now + skew then return { 'LOAD' } end
+
+ceiling = math.max(value, ceiling, now + ttl, math.min(floor + ttl, now + maxTTL))
+redis.call('HSET', mark, worker, str(ceiling))
+redis.call('ZADD', lease, str(math.max(expires, now + ttl)), worker)
+return { 'OK', str(now), str(ceiling) }

@@ -123,7 +123,7 @@ func (s *store) Delete(t testing.TB, namespace string, worker int64) {
 }
 
 func (s *store) Traits() leasetest.Traits {
-	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: !s.withoutIncarnation, StandsStill: s.StandsStill}
+	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: !s.withoutIncarnation, RenewsAlone: true, StandsStill: s.StandsStill}
 }
 
 // keys returns the keys lease, mark, owner and meta of a namespace.

@@ -42,6 +42,8 @@ func (c *Conn) translate(err error, remedy string) error {
 		return fmt.Errorf("%w: %w", Damaged("a key is of another type", remedy), err)
 	case redis.IsReadOnlyError(err) || strings.Contains(text, "READONLY"):
 		return fmt.Errorf("%w: %w", ErrReplica, err)
+	case strings.HasPrefix(text, "MOVED ") && !c.cluster:
+		return fmt.Errorf("%w: the server is a node of a cluster: pass a *redis.ClusterClient", err)
 	case redis.IsAuthError(err):
 		return setup{err, "check the user name and the password of the client"}
 	case Denied(err):
