@@ -93,6 +93,32 @@ func TestSwapComparesWhatWasLoaded(t *testing.T) {
 	}
 }
 
+// TestLostRaceFindsWhatElseIsFree: whoever loses a race for one of two free worker ids is lent the
+// other, though all the rest are in use.
+func TestLostRaceFindsWhatElseIsFree(t *testing.T) {
+	t.Parallel()
+	for i := range 8 {
+		s, many := newMini(t), pool(40)
+		c, other := opened(t, s, many), s.center(t)
+		var lent []lease.Grant
+		for range 40 {
+			lent = append(lent, acquire(t, other, many))
+		}
+		for _, g := range []lease.Grant{lent[10], lent[30]} {
+			require.NoError(t, other.Release(t.Context(), g, g.Floor))
+		}
+		s.Sleep(time.Second)
+		calls := 0
+		c.Client().AddHook(redistest.Hook(func(_ []redis.Cmder, call func() error) error {
+			if calls++; calls == 2 {
+				require.EqualValues(t, 10, acquire(t, other, many).Worker)
+			}
+			return call()
+		}))
+		require.EqualValues(t, 30, acquire(t, c, many, func(r *lease.Request) { r.Holder = fmt.Sprint("app@host:", i) }).Worker)
+	}
+}
+
 // swapped renews g after a loss: it must wait, then it gets another range.
 func swapped(t testing.TB, s *store, c lease.Center, g lease.Grant) lease.Grant {
 	t.Helper()
@@ -178,6 +204,9 @@ func TestKeysLostInAnyCombination(t *testing.T) {
 			}
 		}
 		require.NoError(t, s.Admin.Del(t.Context(), gone...).Err())
+		if lost < 15 {
+			require.ErrorIs(t, s.center(t).Extras().Init(t.Context(), request(in)), lease.ErrExists, gone)
+		}
 
 		q := requireQuarantine(t, c, in)
 		require.Equal(t, 2251*time.Millisecond, q.Wait(), gone)
@@ -225,6 +254,7 @@ func TestDamage(t *testing.T) {
 		"mark in excess":   "redis.call('HSET', KEYS[2], 'x', 0)",
 		"owner":            `redis.call('HSET', KEYS[3], '0', '\27[2J\r\n' .. string.rep('A', 1048576))`,
 		"owner in excess":  "redis.call('HSET', KEYS[3], 'x', '')",
+		"a greater pool, of which the pin is lost": "redis.call('DEL', KEYS[4]) redis.call('ZADD', KEYS[1], 4, '4') redis.call('HSET', KEYS[2], '4', 0) redis.call('HSET', KEYS[3], '4', '0|0|0|0|')",
 	}
 	for i, key := range []string{"lease", "mark", "owner", "meta"} {
 		harms[key+" is a list"] = fmt.Sprintf("redis.call('DEL', KEYS[%d]) redis.call('LPUSH', KEYS[%[1]d], 'b')", i+1)

@@ -47,15 +47,18 @@ if #never == 0 and skip > 0 then never = redis.call('ZRANGEBYSCORE', lease, str(
 add(never)
 
 -- lent returns those that were lent by least score, but for the first pass.
-local function lent(pass)
-  return redis.call('ZRANGEBYSCORE', lease, '1048576', '+inf', 'WITHSCORES', 'LIMIT', str(pass), str(count))
+local function lent(most, pass)
+  return redis.call('ZRANGEBYSCORE', lease, '1048576', most, 'WITHSCORES', 'LIMIT', str(pass), str(count))
 end
-local page = lent(offset + (skip > 0 and sizes[1] > 0 and skip % sizes[1] or 0))
-if #page == 0 and skip > 0 then page = lent(offset) end
+local page = {}
+if skip > 0 and sizes[1] > 0 then page = lent(str(now - 1), skip % sizes[1]) end
+if #page > 0 then
+  reply[more] = '0' -- these alone do not show that none is free
+else
+  page = lent('+inf', offset)
+  if #page == 2 * count then reply[more] = page[#page] end
+end
 local list = {}
-for i = 1, #page, 2 do
-  list[#list + 1] = page[i]
-end
+for i = 1, #page, 2 do list[#list + 1] = page[i] end
 add(list)
-if #page == 2 * count then reply[more] = page[#page] end
 return reply

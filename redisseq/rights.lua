@@ -5,8 +5,6 @@ local function try(...)
   if not failed and type(reply) == 'table' and reply.err then failed = (...) .. ': ' .. reply.err end
 end
 try('TIME')
-try('EXISTS', unpack(KEYS))
-try('TYPE', KEYS[4])
 for i = 1, 4 do try('PERSIST', KEYS[i]) end
 try('ZADD', KEYS[1], 'XX', 0, 'snowlease-doctor')
 try('ZMSCORE', KEYS[1], 'snowlease-doctor')

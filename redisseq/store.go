@@ -67,15 +67,17 @@ func (s store) Load(ctx context.Context, namespace string, want engine.Want) (en
 	for offset, count := int64(0), int64(page); ; {
 		reply, err := s.run(ctx, want.Verb, namespace, loading, false, args...)
 		if err == nil {
-			err = s.read(reply, &v, &k)
+			err = s.read(reply, r.Pool, &v, &k)
 		}
 		if err != nil {
 			return v, s.damaged(want.Verb, namespace, err)
 		}
 		switch more := reply[13]; {
 		case want.Borrow && more != "" && !decided(v, r, more):
-			offset, count = offset+count, 1024
-			args[10], args[11] = offset, count
+			if args[9] == uint32(0) {
+				offset, count = offset+count, 1024
+			}
+			args[9], args[10], args[11] = uint32(0), offset, count
 		case want.All && int64(len(v.Slots)) < pool(v):
 			args[2], args[3] = len(v.Slots), min(int64(len(v.Slots))+499, pool(v)-1)
 		default:
@@ -102,8 +104,9 @@ func decided(v engine.View, r lease.Request, more string) bool {
 // pool returns how many slots to show.
 func pool(v engine.View) int64 { return cmp.Or(v.Meta.Pin.Pool, v.Part.Leases) }
 
-// read adds a reply of load.lua to a view. Whatever a record has is checked here, once.
-func (s store) read(r redisconn.Reply, v *engine.View, k *kept) error {
+// read adds a reply of load.lua to a view. Whatever a record has is checked here, once. pool is what
+// a member asks for.
+func (s store) read(r redisconn.Reply, pool int64, v *engine.View, k *kept) error {
 	const head, width = 14, 4
 	if len(r) < head || (len(r)-head)%width != 0 {
 		return r.Unknown()
@@ -116,7 +119,7 @@ func (s store) read(r redisconn.Reply, v *engine.View, k *kept) error {
 		v.Now, v.Incarnation = time.UnixMilli(now), r[2]
 		k.meta = [5]string(r[8:13])
 		p := v.Part
-		p.Leases, p.Marks = min(leases, owners), marks
+		p.Leases, p.Marks, p.Any = min(leases, owners), marks, max(leases, owners, marks) > 0 || r[6]+r[7] != ""
 		var greatest, least int64
 		var d decoder
 		greatest, least = d.number("hold of the namespace", cmp.Or(r[6], "0")), d.number("hold of the namespace", cmp.Or(r[7], "0"))
@@ -125,8 +128,9 @@ func (s store) read(r redisconn.Reply, v *engine.View, k *kept) error {
 		if d.err != nil {
 			return d.err
 		}
-		if n := max(leases, marks, owners); v.Meta.Pin.Pool > 0 && n > v.Meta.Pin.Pool {
-			return fmt.Errorf("%w: the number of records for a pool of %d is %d", lease.ErrDamaged, v.Meta.Pin.Pool, n)
+		pool = cmp.Or(v.Meta.Pin.Pool, pool)
+		if n := max(leases, marks, owners); pool > 0 && n > pool {
+			return fmt.Errorf("%w: the number of records for a pool of %d is %d", lease.ErrDamaged, pool, n)
 		}
 	}
 	complete := v.Meta.Pin.Pool > 0 && min(leases, marks, owners) == v.Meta.Pin.Pool

@@ -110,10 +110,10 @@ func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
 		size = max(size, pool)
 	} else {
 		ns = ns.parted(func(p *Part) {
-			if hold := ms(pin.Hold()); p.Leases == 0 && p.Marks == 0 {
+			if hold := ms(pin.Hold()); !p.Any {
 				p.Hold, p.Least = hold, hold
 			}
-			p.Leases, p.Marks, p.Soonest = pool, pool, 0
+			p.Leases, p.Marks, p.Any, p.Soonest = pool, pool, true, 0
 		})
 	}
 	slots := make([]Slot, size)

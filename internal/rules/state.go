@@ -22,6 +22,7 @@ type Part struct {
 	Workers []int64 // the worker ids of Slots, ascending
 	Leases  int64   // how many slots of the pool have a lease on record
 	Marks   int64   // how many have a mark
+	Any     bool    // some part of a slot is on record
 	Hold    int64   // the greatest Slot.Hold on record
 	Least   int64   // the least
 	Prefer  int64   // the worker id that a borrow is to try first, or -1
@@ -65,7 +66,7 @@ func (ns Namespace) Announced(nonce [16]byte) Namespace {
 // Empty reports whether ns has no records, or is only announced.
 func (ns Namespace) Empty() bool {
 	return ns.Meta == Meta{Reason: ns.Meta.Reason} && !slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s != Slot{} }) &&
-		(ns.Part == nil || ns.Part.Leases == 0 && ns.Part.Marks == 0)
+		(ns.Part == nil || !ns.Part.Any)
 }
 
 // Equal reports whether both have the same records.

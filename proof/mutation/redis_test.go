@@ -16,8 +16,11 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"what marks and owners show counts for nothing", "redisseq/store.go", `max(greatest, least), min(greatest, least)`, `min(0, greatest), min(0, least)`, mini + "a raise outlives the records of its member and of the namespace"},
 	{"a lease without an owner has ended", "redisseq/store.go", `if raw[0] != "" {`, `if raw[0] != "" && raw[2] != "" {`, "TestKeysLostInAnyCombination"},
 	{"a record that is missing among as many as there are worker ids is taken as free", "redisseq/store.go", `slices.Contains(raw[:], "")`, `false`, "TestDamage/another mark"},
-	{"a pool that shrank goes unseen", "redisseq/store.go", `n > v.Meta.Pin.Pool {`, `false {`, "TestDamage/mark in excess"},
+	{"a pool that shrank goes unseen", "redisseq/store.go", `n > pool {`, `false {`, "TestDamage/mark in excess"},
 	{"numbers are read as Lua reads them", "internal/redisconn/values.lua", `string.find(value, '^%d+$') and tonumber(value)`, `tonumber(value)`, "TestRenewalOfADamagedMark"},
+	{"a greater pool goes unseen without the pin", "redisseq/store.go", `pool = cmp.Or(v.Meta.Pin.Pool, pool)`, `pool = v.Meta.Pin.Pool`, "TestDamage/a greater pool,"},
+	{"Init opens what lost its marks", "redisseq/store.go", `max(leases, owners, marks) > 0 || r[6]+r[7] != ""`, `marks > 0`, "TestKeysLostInAnyCombination"},
+	{"who lost a race looks at who is in use", "redisseq/load.lua", `lent(str(now - 1), skip`, `lent('+inf', skip`, "TestLostRaceFindsWhatElseIsFree"},
 	// What is swapped.
 	{"another record of the namespace is not seen", "redisseq/swap.lua", `if (m[i] or '') ~= ARGV[record + i] then return false end`, ``, "TestSwapComparesWhatWasLoaded/quarantine"},
 	{"another lease is not seen", "redisseq/swap.lua", `(redis.call('ZSCORE', lease, worker) or '') ~= ARGV[i + slot] or `, ``, "TestSwapComparesWhatWasLoaded/lease"},
