@@ -28,3 +28,15 @@ local function names(from, to)
   for worker = from, to do list[#list + 1] = str(worker) end
   return list
 end
+
+-- put writes the three records of a worker id, of which the owner was another.
+local function put(worker, was, expires, ceiling, record)
+  local former, owner = string.match(was, '^%x+'), string.match(record, '^%x+')
+  redis.call('ZADD', lease, expires, worker)
+  redis.call('HSET', mark, worker, ceiling)
+  redis.call('HSET', owners, worker, record)
+  if former and former ~= '0' and former ~= owner and redis.call('HGET', meta, 'o:' .. former) == worker then
+    redis.call('HDEL', meta, 'o:' .. former)
+  end
+  if owner ~= '0' then redis.call('HSET', meta, 'o:' .. owner, worker) end
+end

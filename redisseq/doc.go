@@ -8,9 +8,9 @@
 //
 // A ZSET scores the worker ids by the expiry of their leases, so they are lent in the order
 // in which they became free. A worker id is free once its lease has expired by the clock of
-// Redis (TIME). A renewal is one Lua script in one round trip. Acquire and Release are two, one
-// that loads records and one that swaps them if they are still the same; a lost race, and the
-// creation of a namespace or of a large pool, take more. A script may run twice, because go-redis
+// Redis (TIME). A borrow and a renewal are one Lua script in one round trip each while nothing else
+// is due. Otherwise, and to release, it takes two, one that loads records and one that swaps them if
+// they are still the same; a lost race, and the creation of a namespace or of a large pool, take more. A script may run twice, because go-redis
 // repeats a call whose reply is lost. Package lease documents the protocol.
 //
 // # Keys

@@ -27,6 +27,7 @@ var files embed.FS
 var (
 	loading  = script("load.lua")
 	swapping = script("swap.lua")
+	lending  = script("lend.lua")
 	renewing = script("renew.lua")
 )
 
@@ -265,6 +266,22 @@ func (s store) Swap(ctx context.Context, namespace string, before engine.View, a
 		was, slots = meta, nil
 	}
 	return s.damaged(want.Verb, namespace, fmt.Errorf("%w: records vanish while they are created", lease.ErrDamaged))
+}
+
+// Lend implements engine.Store.
+func (s store) Lend(ctx context.Context, req lease.Request) (g lease.Grant, done bool, err error) {
+	pin, spent := req.Pin(), rules.Spent(req.Owner)
+	reply, err := s.run(ctx, "acquire", req.Namespace, lending, true, pin.String(), string(s.Quarantine), req.Pool,
+		hex.EncodeToString(req.Owner[:]), hex.EncodeToString(spent[:]), req.Holder, req.First, req.Last, req.TTL.Milliseconds(),
+		req.Local, lease.MaxClockError.Milliseconds())
+	if err != nil || reply[0] == "LOAD" {
+		return g, false, err
+	}
+	g = lease.Grant{Request: req, Pinned: pin}
+	if err := reply.Ints(&g.Worker, &g.Token, &g.Now, &g.Floor, &g.Ceiling, &g.Since); err != nil {
+		return lease.Grant{}, false, s.Wrap("acquire", req.Namespace, err)
+	}
+	return g, true, nil
 }
 
 // Renew implements engine.Store.

@@ -35,12 +35,7 @@ for i, name in ipairs(fields) do
   end
 end
 for i = 15, #ARGV, 7 do
-  local worker, was, is = ARGV[i], string.match(ARGV[i + 3], '^%x+'), string.match(ARGV[i + 6], '^%x+')
-  redis.call('ZADD', lease, ARGV[i + 4], worker)
-  redis.call('HSET', mark, worker, ARGV[i + 5])
-  redis.call('HSET', owners, worker, ARGV[i + 6])
-  if was and was ~= '0' and was ~= is and redis.call('HGET', meta, 'o:' .. was) == worker then redis.call('HDEL', meta, 'o:' .. was) end
-  if is ~= '0' then redis.call('HSET', meta, 'o:' .. is, worker) end
+  put(ARGV[i], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5], ARGV[i + 6])
 end
 if hold > 0 then
   redis.call('HSET', mark, 'hold', str(hold))

@@ -48,7 +48,14 @@ func (c *Center) String() string { return c.store.String() }
 
 // Acquire lends the free worker id that the store prefers, or the least recently used one.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
-	err = c.change(ctx, Want{Verb: "acquire", Borrow: true, Worker: -1, Lends: true, Request: req}, func(ns rules.Namespace, now int64, v View) (_ rules.Namespace, err error) {
+	want := Want{Verb: "acquire", Borrow: true, Worker: -1, Lends: true, Request: req}
+	if err := c.check(want); err != nil {
+		return g, err
+	}
+	if g, done, err := c.step(ctx, func(ctx context.Context) (lease.Grant, bool, error) { return c.store.Lend(ctx, req) }); done || err != nil {
+		return g, err
+	}
+	err = c.apply(ctx, req.Namespace, want, func(ns rules.Namespace, now int64, v View) (_ rules.Namespace, err error) {
 		ns, g, err = ns.AcquireBeside(now, v.Incarnation, req, v.Want.Skip)
 		for err == nil && g.Floor < ns.Meta.Quarantine {
 			// This grant is from an earlier call, whose write may have reached another server
@@ -66,16 +73,23 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	bound, cancel := bounded.Context(ctx)
-	defer cancel()
-	if renewed, done, err := c.store.Renew(bound, g); done || err != nil {
-		return answer(renewed, err)
+	if renewed, done, err := c.step(ctx, func(ctx context.Context) (lease.Grant, bool, error) { return c.store.Renew(ctx, g) }); done || err != nil {
+		return renewed, err
 	}
 	err = c.change(ctx, Want{Verb: "renew", Worker: g.Worker, Lends: true, Request: g.Request}, func(ns rules.Namespace, now int64, v View) (_ rules.Namespace, err error) {
 		ns, renewed, err = ns.Renew(now, v.Incarnation, g)
 		return ns, err
 	})
 	return answer(renewed, err)
+}
+
+// step does what a store can do in one step.
+func (c *Center) step(ctx context.Context, do func(context.Context) (lease.Grant, bool, error)) (lease.Grant, bool, error) {
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	g, done, err := do(ctx)
+	g, err = answer(g, err)
+	return g, done, err
 }
 
 // Release gives g back.
@@ -129,6 +143,14 @@ type rule func(ns rules.Namespace, now int64, v View) (rules.Namespace, error)
 
 // change applies a rule for a request.
 func (c *Center) change(ctx context.Context, want Want, decide rule) error {
+	if err := c.check(want); err != nil {
+		return err
+	}
+	return c.apply(ctx, want.Request.Namespace, want, decide)
+}
+
+// check refuses a request that is not valid.
+func (c *Center) check(want Want) error {
 	req := want.Request
 	if err := req.Validate(); err != nil {
 		return c.store.Wrap(want.Verb, req.Namespace, err)
@@ -136,7 +158,7 @@ func (c *Center) change(ctx context.Context, want Want, decide rule) error {
 	if req.Pool > c.max {
 		return fmt.Errorf("pool %d is above %d: choose a layout with fewer worker bits, or another center: %w", req.Pool, c.max, lease.ErrSetup)
 	}
-	return c.apply(ctx, req.Namespace, want, decide)
+	return nil
 }
 
 // apply applies a rule to the records, and again after a lost race.

@@ -26,6 +26,12 @@ type Store interface {
 	// created as after shows them.
 	Swap(ctx context.Context, namespace string, before View, after rules.Namespace) error
 
+	// Lend lends a worker id in one step, as rules.Namespace.Acquire does, if the pin on record is
+	// that of the request and nothing else is due: no loss, no quarantine, no change of the pin, no
+	// earlier call of the owner. Otherwise, and if the store has no such step, done is false and
+	// nothing has changed.
+	Lend(ctx context.Context, req lease.Request) (g lease.Grant, done bool, err error)
+
 	// Renew extends g in one step, as rules.Namespace.RenewAlone does, if the record of the
 	// namespace and g's own are in order: see rules.Namespace.InOrder. Otherwise done is false and
 	// nothing has changed.

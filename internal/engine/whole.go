@@ -83,6 +83,10 @@ func (w *whole) Swap(ctx context.Context, name string, before View, after rules.
 	return w.failed(before.Want.Verb, name, err)
 }
 
+func (naming) Lend(context.Context, lease.Request) (g lease.Grant, done bool, err error) {
+	return g, false, nil
+}
+
 // Renew leaves it to Load and Swap.
 func (w *whole) Renew(context.Context, lease.Grant) (g lease.Grant, done bool, err error) {
 	return g, false, nil
