@@ -269,7 +269,7 @@ func TestDoctorOnPostgres(t *testing.T) {
 	app := in(t, "--store="+dsn)
 	for _, c := range []struct{ prepare, undo, want string }{
 		{"ALTER ROLE app SET synchronous_commit = off", "ALTER ROLE app RESET synchronous_commit", "fault durability: synchronous_commit is off"},
-		{"ALTER ROLE app SET default_transaction_read_only = on", "ALTER ROLE app RESET default_transaction_read_only", "fault primary: default_transaction_read_only on"},
+		{"ALTER ROLE app SET default_transaction_read_only = on", "ALTER ROLE app RESET default_transaction_read_only", "fault primary: default_transaction_read_only is on"},
 		{"REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC", "GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC", "fault incarnation: pg_control_system"},
 		{"REVOKE ALL ON SCHEMA public FROM app", "GRANT USAGE ON SCHEMA public TO app", "fault rights: there is no table"},
 	} {
