@@ -259,7 +259,7 @@ func TestDamage(t *testing.T) {
 		"mark in excess":   "redis.call('HSET', KEYS[2], 'x', 0)",
 		"owner":            `redis.call('HSET', KEYS[3], '0', '\27[2J\r\n' .. string.rep('A', 1048576))`,
 		"owner in excess":  "redis.call('HSET', KEYS[3], 'x', '')",
-		"a greater pool, of which the pin is lost": "redis.call('DEL', KEYS[4]) redis.call('ZADD', KEYS[1], 4, '4') redis.call('HSET', KEYS[2], '4', 0) redis.call('HSET', KEYS[3], '4', '0|0|0|0|')",
+		"greater pool":     "redis.call('DEL', KEYS[4]) redis.call('ZADD', KEYS[1], 4, '4') redis.call('HSET', KEYS[2], '4', 0) redis.call('HSET', KEYS[3], '4', '0|0|0|0|')",
 	}
 	for i, key := range []string{"lease", "mark", "owner", "meta"} {
 		harms[key+" is a list"] = fmt.Sprintf("redis.call('DEL', KEYS[%d]) redis.call('LPUSH', KEYS[%[1]d], 'b')", i+1)
@@ -280,6 +280,23 @@ func TestDamage(t *testing.T) {
 			require.Equal(t, before, s.Records(t), "nothing was changed")
 			require.Error(t, c.Extras().Init(ctx, request()))
 		})
+	}
+}
+
+// TestLossBesideAFreeWorkerID: a borrow that could be lent one notices what another one has lost.
+func TestLossBesideAFreeWorkerID(t *testing.T) {
+	t.Parallel()
+	s := newMini(t)
+	for i := range 3 {
+		in := named(fmt.Sprint("beside-", i))
+		c := opened(t, s, in)
+		acquire(t, c, in)
+		if key := keys(fmt.Sprint("beside-", i))[i]; i == 0 {
+			require.NoError(t, s.Admin.ZRem(t.Context(), key, "0").Err())
+		} else {
+			require.NoError(t, s.Admin.HDel(t.Context(), key, "0").Err())
+		}
+		require.NotEmpty(t, requireQuarantine(t, c, in).Reason)
 	}
 }
 
