@@ -65,7 +65,7 @@ func (s store) Load(ctx context.Context, namespace string, want engine.Want) (en
 	if spent := rules.Spent(r.Owner); want.Borrow {
 		args[6], args[11] = hex.EncodeToString(spent[:]), page // more than one, since the least scores may have marks ahead
 	}
-	for offset, count := int64(0), int64(page); ; {
+	for offset, count, shown := int64(0), int64(page), -1; ; shown = len(v.Slots) {
 		reply, err := s.run(ctx, want.Verb, namespace, loading, false, args...)
 		if err == nil {
 			err = s.read(reply, r.Pool, &v, &k)
@@ -74,12 +74,12 @@ func (s store) Load(ctx context.Context, namespace string, want engine.Want) (en
 			return v, s.damaged(want.Verb, namespace, err)
 		}
 		switch more := reply[13]; {
-		case want.Borrow && more != "" && !decided(v, r, more):
+		case want.Borrow && more != "" && !decided(v, r, more) && offset <= v.Part.Leases:
 			if args[9] == uint32(0) {
 				offset, count = offset+count, 1024
 			}
 			args[9], args[10], args[11] = uint32(0), offset, count
-		case want.All && int64(len(v.Slots)) < pool(v):
+		case want.All && int64(len(v.Slots)) < pool(v) && len(v.Slots) > shown:
 			args[2], args[3] = len(v.Slots), min(int64(len(v.Slots))+499, pool(v)-1)
 		default:
 			v.Kept = k
