@@ -44,7 +44,7 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 	{"longer than the namespace allows for", "internal/rules/pin.go", `req.TTL, req.Skew = used, min(req.Skew, used/3)`, `_ = used`, "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"invalid requests are written", "internal/engine/center.go", `err := req.Validate(); err != nil`, `err := req.Validate(); false`, "invalid requests are refused before anything is written"},
 	{"a context that has ended is not heeded", "internal/engine/center.go", `if err = ctx.Err(); err != nil {`, `if false {`, "a call fails when its context has ended"},
-	{"namespaces that begin alike are one", "internal/engine/center.go", `if req.Pool > c.max {`, "req.Namespace = req.Namespace[:min(18, len(req.Namespace))]\n\tif req.Pool > c.max {", "namespaces are independent"},
+	{"namespaces that begin alike are one", "internal/engine/center.go", `before, err := c.look(ctx, namespace, want)`, "namespace = namespace[:min(18, len(namespace))]\n\t\tbefore, err := c.look(ctx, namespace, want)", "namespaces are independent"},
 	{"Init opens what is there", "internal/rules/verbs.go", `if !ns.Empty() || ns.Meta.Reason != "" {`, `if false {`, "Init opens a new namespace at once and refuses others"},
 	{"Init opens what lost its pin", "internal/rules/verbs.go", `if !ns.Empty() || ns.Meta.Reason != "" {`, `if ns.Meta.Pin != noPin {`, "Init opens a new namespace at once and refuses others"},
 	{"slots without since", "internal/rules/verbs.go", `, Since: s.Since, Expires`, `, Expires`, "Slots lists the worker ids of a namespace"},
