@@ -172,7 +172,7 @@ func FuzzReply(f *testing.F) {
 	record := strings.ReplaceAll("OK,1,run,4,4,4,,,"+request().Pin().String()+",run,,0,,", ",", "\x00")
 	for _, seed := range []string{
 		record, record + "\x003\x003\x000\x000|0|0|0|", record + "\x003\x00x\x000\x000|0|0|0|", record + "\x00x\x00\x00\x00", record + "\x003\x003\x000\x00|", record + "\x00",
-		"OK\x001", "OK\x001\x0099999999999999999999", "OK\x00x\x001", "LOAD", "MORE", "NORUNID", "VERSION\x005.0", "?", "",
+		"OK\x000\x001\x002\x003\x004\x005", "OK\x001", "OK\x001\x0099999999999999999999", "OK\x00x\x001", "LOAD", "MORE", "NORUNID", "VERSION\x005.0", "?", "",
 	} {
 		f.Add(seed)
 	}
@@ -190,7 +190,7 @@ func FuzzReply(f *testing.F) {
 				require.Zero(t, g)
 			} else {
 				require.Equal(t, "OK", list[0])
-				require.GreaterOrEqual(t, len(list), 14)
+				require.True(t, len(list) == 7 || len(list) >= 14, "a grant, or records")
 			}
 			if g, err = c.Renew(ctx, lease.Grant{Request: request(), Token: 1}); err != nil {
 				require.Zero(t, g)

@@ -52,11 +52,11 @@ const page = 16
 // Load implements engine.Store. A borrow takes one call unless the worker ids with the least scores
 // are not free yet, by their marks.
 func (s store) Load(ctx context.Context, namespace string, want engine.Want) (engine.View, error) {
-	v := engine.View{Namespace: rules.Namespace{Part: &rules.Part{Prefer: -1}}}
+	v := engine.View{Namespace: rules.Namespace{Part: &rules.Part{}}}
 	k := kept{slots: map[int64][3]string{}}
 	r := want.Request
 	args := []any{"writes", string(s.Quarantine), 0, -1, "", hex.EncodeToString(r.Owner[:]), "", r.First, r.Last, want.Skip, 0, 0, r.Pool}
-	if want.Shows() {
+	if want.Shows {
 		args[0] = "shows"
 	}
 	if want.Worker >= 0 {

@@ -46,7 +46,7 @@ func (c *Center) Extras() lease.Extras {
 // String names the store.
 func (c *Center) String() string { return c.store.String() }
 
-// Acquire lends the free worker id that the store prefers, or the least recently used one.
+// Acquire lends the free worker id that was used least recently, or another one after a lost race.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
 	want := Want{Verb: "acquire", Borrow: true, Worker: -1, Lends: true, Request: req}
 	if err := c.check(want); err != nil {
@@ -105,7 +105,7 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 // Init opens a namespace that is known to be new. If it fails halfway, the namespace counts as
 // unknown: it starts with a quarantine, and Init returns lease.ErrExists.
 func (c *Center) Init(ctx context.Context, req lease.Request) error {
-	return c.change(ctx, Want{Verb: "init", Worker: -1, Request: req}, func(ns rules.Namespace, now int64, v View) (rules.Namespace, error) {
+	return c.change(ctx, Want{Verb: "init", Worker: -1, Once: true, Request: req}, func(ns rules.Namespace, now int64, v View) (rules.Namespace, error) {
 		if err := rules.ClockVeto(now, req); err != nil {
 			return ns, err
 		}
@@ -123,7 +123,7 @@ func (c *Center) Init(ctx context.Context, req lease.Request) error {
 
 // Slots returns the slots of a namespace, or none if it has no record.
 func (c *Center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
-	v, err := c.look(ctx, namespace, Want{Verb: "slots", All: true, Worker: -1})
+	v, err := c.look(ctx, namespace, Want{Verb: "slots", All: true, Worker: -1, Shows: true})
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 			continue
 		case err == nil:
 			return answer
-		case errors.Is(err, ErrPartly) && want.Verb == "init":
+		case errors.Is(err, ErrPartly) && want.Once:
 			return lease.ErrExists // others may have been lent a worker id, and all records be lost again
 		case !errors.Is(err, ErrChanged):
 			return err

@@ -11,13 +11,13 @@ var _ lease.Operator = (*Center)(nil)
 
 // Incarnation implements lease.Operator.
 func (c *Center) Incarnation(ctx context.Context, namespace string) (string, error) {
-	v, err := c.look(ctx, namespace, Want{Verb: "incarnation", Worker: -1})
+	v, err := c.look(ctx, namespace, Want{Verb: "incarnation", Worker: -1, Shows: true})
 	return v.Incarnation, err
 }
 
 // Record implements lease.Operator.
 func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, error) {
-	v, err := c.look(ctx, namespace, Want{Verb: "record", Worker: -1})
+	v, err := c.look(ctx, namespace, Want{Verb: "record", Worker: -1, Shows: true})
 	if err != nil {
 		return lease.Record{}, err
 	}

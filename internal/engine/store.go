@@ -53,6 +53,10 @@ type Want struct {
 	// Borrow asks for the slots that the owner of the request holds or has given back, and for
 	// those from which it can be lent one.
 	Borrow bool
+	// Shows says that the call changes nothing, so that a server that accepts no writes may answer.
+	Shows bool
+	// Once says that the call must not begin anew after ErrPartly.
+	Once bool
 	// Lends says that the answer is a grant, which must not be lost once it is given.
 	Lends bool
 	// Skip is 0, or how many of the free slots to pass over, since others were faster.
@@ -70,9 +74,6 @@ func (w *Want) lost(most time.Duration) time.Duration {
 	w.Skip = uint32(sum) | 1
 	return most * time.Duration(sum>>54) / 1024
 }
-
-// Shows reports whether the call changes nothing, so a server that accepts no writes may answer.
-func (w Want) Shows() bool { return w.Verb == "slots" || w.Verb == "record" || w.Verb == "incarnation" }
 
 // A View is what a Load found.
 type View struct {

@@ -29,12 +29,6 @@ func parse(value any) (Reply, error) {
 func (r Reply) Answer(req lease.Request, pin lease.Pin) error {
 	var now, until int64
 	switch {
-	case r[0] == "LOST":
-		return lease.ErrLost
-	case r[0] == "EXISTS":
-		return lease.ErrExists
-	case r[0] == "FULL" && r.Ints(&now, &until) == nil:
-		return &lease.NoFreeWorkerError{Namespace: req.Namespace, First: req.First, Last: req.Last, Now: ms(now), Soonest: ms(until)}
 	case r[0] == "QUARANTINE" && len(r) == 4 && r[:3].Ints(&now, &until) == nil:
 		return &lease.QuarantineError{Namespace: req.Namespace, Reason: printable.Text(r[3]), Now: ms(now), Until: ms(until)}
 	case r[0] == "MISMATCH" && len(r) == 2:

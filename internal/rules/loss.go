@@ -113,7 +113,7 @@ func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
 			if hold := ms(pin.Hold()); !p.Any {
 				p.Hold, p.Least = hold, hold
 			}
-			p.Leases, p.Marks, p.Any, p.Soonest = pool, pool, true, 0
+			p.Leases, p.Marks, p.Any = pool, pool, true
 		})
 	}
 	slots := make([]Slot, size)

@@ -99,8 +99,8 @@ func (ns Namespace) lentTo(now int64, req lease.Request) (int64, bool) {
 	return 0, false
 }
 
-// choice returns the free worker id that a request is lent: the one that the store prefers, if that
-// does not raise the floor, or the least recently used. With skip it is another one.
+// choice returns the free worker id that a request is lent: the least recently used, or another one
+// if skip is not 0.
 func (ns Namespace) choice(now int64, req lease.Request, skip uint32) (worker int64, ok bool) {
 	var free []Slot
 	var workers []int64
@@ -109,9 +109,6 @@ func (ns Namespace) choice(now int64, req lease.Request, skip uint32) (worker in
 		w := ns.Worker(i)
 		if w < req.First || w > req.Last || !Free(s, now, lead) {
 			continue
-		}
-		if ns.Part != nil && w == ns.Part.Prefer && s.Mark <= max(ns.Meta.Quarantine, now-1) {
-			return w, true
 		}
 		if free, workers = append(free, s), append(workers, w); s.Expires < free[best].Expires {
 			best = len(free) - 1
@@ -128,9 +125,6 @@ func (ns Namespace) choice(now int64, req lease.Request, skip uint32) (worker in
 
 func (ns Namespace) noFreeWorker(now int64, req lease.Request) error {
 	lead, soonest := Lead(ns.Meta.Quarantine, now, req), int64(math.MaxInt64)
-	if ns.Part != nil && ns.Part.Soonest > 0 {
-		soonest = ns.Part.Soonest
-	}
 	for i, s := range ns.Slots {
 		if w := ns.Worker(i); w >= req.First && w <= req.Last {
 			soonest = min(soonest, FreeAt(s, lead))

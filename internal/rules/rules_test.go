@@ -171,3 +171,20 @@ func TestPoolLoweredAfterLoss(t *testing.T) {
 	mismatch := (*lease.MismatchError)(nil)
 	require.ErrorAs(t, err, &mismatch, "it keeps its ceiling and learns why")
 }
+
+// TestChoiceBeside: who has lost a race chooses among all that are free, and of its range only.
+func TestChoiceBeside(t *testing.T) {
+	t.Parallel()
+	const now = int64(1_800_000_000_000)
+	ns := Namespace{Slots: make([]Slot, 8)}
+	for _, held := range []int{1, 4} {
+		ns.Slots[held].Expires = now
+	}
+	seen := map[int64]bool{}
+	for skip := range uint32(8) {
+		worker, ok := ns.choice(now, lease.Request{First: 1, Last: 6}, skip)
+		require.True(t, ok)
+		seen[worker] = true
+	}
+	require.Equal(t, map[int64]bool{2: true, 3: true, 5: true, 6: true}, seen)
+}

@@ -25,8 +25,6 @@ type Part struct {
 	Any     bool    // some part of a slot is on record
 	Hold    int64   // the greatest Slot.Hold on record
 	Least   int64   // the least
-	Prefer  int64   // the worker id that a borrow is to try first, or -1
-	Soonest int64   // when the first slot that is not loaded may be free, or 0
 }
 
 // Meta is the record of the namespace as a whole.

@@ -115,6 +115,7 @@ var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants
 	{"a record beyond the pool is read", partsGo, `if m.Pin != "" && slots > m.Slots {`, `if false {`, "TestDamaged"},
 	{"a record of a worker id is taken as it is read", partsGo, `return s, s.Check(worker)`, `return s, nil`, "TestDamaged"},
 	{"a mark is taken as it is read", "internal/rules/check.go", `s.Expires, s.Mark, s.Hold} {`, `s.Expires, s.Hold} {`, "TestNumbersOfRecords"},
+	{"who lost a race asks for the same again", "internal/rules/rules.go", `if skip > 0 {`, `if false {`, "TestChoiceBeside"},
 	{"the loss of a lease is not seen", "internal/rules/loss.go", `one(s.HasLease)`, `1`, "TestReasons"},
 	{"who holds by the values before a raise is stopped when the raise is forgotten", "internal/rules/pin.go", `if known.Change != (lease.PinChange{}) {`, `if known.Change.Falls {`, "TestJoined"},
 	{"a holder is stopped by a pin that allows for as much in all", "internal/rules/pin.go", `stored.Hold() < least.Hold()`, `stored.MaxTTL < least.MaxTTL || stored.Skew < least.Skew`, "TestJoined"},
