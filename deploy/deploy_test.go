@@ -71,9 +71,15 @@ func TestRelease(t *testing.T) {
 	require.Equal(t, "git merge-base --is-ancestor HEAD origin/main", workflow.Jobs["test"].Steps[2].Run)
 	image, err := os.ReadFile("compose/Dockerfile")
 	require.NoError(t, err)
-	current := regexp.MustCompile(`^go(1\.\d+)`).FindStringSubmatch(workflow.Jobs["build"].Env["GOTOOLCHAIN"])[1]
-	require.Contains(t, string(image), "FROM golang:"+current+" ")
-	require.Contains(t, string(text), "golang:"+current+"-")
+	ci, err := os.ReadFile("../.github/workflows/ci.yml")
+	require.NoError(t, err)
+	current := strings.TrimPrefix(workflow.Jobs["build"].Env["GOTOOLCHAIN"], "go")
+	for _, file := range []string{string(image), string(text), string(ci)} {
+		require.Regexp(t, `golang:`+current+`\S*@sha256:`, file)
+		for _, name := range regexp.MustCompile(`golang:\S+`).FindAllString(file, -1) {
+			require.Regexp(t, `@sha256:[0-9a-f]{64}$`, name, "a tag can be moved")
+		}
+	}
 }
 
 // Every variable in the examples is a setting.
