@@ -106,7 +106,7 @@ func TestBrowser(t *testing.T) {
 	for range 12 {
 		open(t, c, "orders-batch@batch-node-7.eu-west-1.internal:4211")
 	}
-	handler := console.New(worker)
+	handler := console.Of(worker)
 	require.Eventually(t, func() bool { // the time line has something to show
 		return strings.Count(get(t, handler, "/").Body.String(), `class="renewal"`) > 3
 	}, time.Minute, 100*time.Millisecond)
@@ -134,7 +134,7 @@ func TestBrowserFollows(t *testing.T) {
 	var round atomic.Int64
 	began := time.Now()
 	// Ready at first, then its renewals fail, then it has expired.
-	handler := console.New(shown(func() snowlease.Status {
+	handler := console.Of(shown(func() snowlease.Status {
 		st := snowlease.Status{State: snowlease.StateReady, Namespace: "orders", Center: "memory", Worker: 1, Now: began, Ceiling: began.Add(time.Minute), Renewed: began}
 		if n := round.Load(); n > 2 {
 			st.Err, st.FailingSince, st.Ceiling = errAway, began.Add(-time.Minute), began.Add(time.Duration(6-n)*time.Second)
@@ -196,11 +196,11 @@ func snapshots(t *testing.T) map[string]string {
 		State: snowlease.StateExpired, Namespace: "billing-in-a-region-with-a-long-name", Center: "memory", Worker: 3,
 		Now: time.Now(), Ceiling: time.Now().Add(-time.Hour), FailingSince: time.Now().Add(-time.Hour), Err: lease.ErrLost, Error: strings.Repeat("x", 300),
 	}
-	add("several", console.New(fixed(t, snowflake.Layout{}), still(gone), nil), "?worker=2")
+	add("several", console.Of(fixed(t, snowflake.Layout{}), still(gone)), "?worker=2")
 	away := segment.Status{State: segment.StateReady, Name: strings.Repeat("a-long-name-of-", 4), Remaining: 1200, Next: 1 << 60, Last: 1<<60 + 1199, FailingSince: time.Now(), Err: errAway, Error: strings.Repeat("x", 300)}
 	dry := away
 	dry.Name, dry.State, dry.Remaining = "invoices", segment.StateWaiting, 0
-	add("numbers", console.NewWithSegments(listOf{away, dry, {State: segment.StateReady, Name: "members", Remaining: 40, Next: 1, Last: 40}, {State: segment.StateClosed, Name: "tickets"}}, fixed(t, snowflake.Layout{})), "")
+	add("numbers", console.New(console.Config{Numbers: listOf{away, dry, {State: segment.StateReady, Name: "members", Remaining: 40, Next: 1, Last: 40}, {State: segment.StateClosed, Name: "tickets"}}, Workers: []*snowlease.Worker{fixed(t, snowflake.Layout{})}}), "")
 	return pages
 }
 
@@ -210,7 +210,7 @@ func TestBrowserStates(t *testing.T) {
 	pages := snapshots(t)
 	names := slices.Sorted(maps.Keys(pages))
 	mux := http.NewServeMux()
-	mux.Handle("/", console.New(fixed(t, snowflake.Layout{}))) // style.css, icon.svg
+	mux.Handle("/", console.Of(fixed(t, snowflake.Layout{}))) // style.css, icon.svg
 	for _, name := range []string{"probe.js", "gallery.js"} {
 		mux.HandleFunc("/"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "testdata/"+name) })
 	}

@@ -21,39 +21,52 @@ import (
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 //go:embed assets
 var assets embed.FS
 
-// New returns the console of the workers of a process. A worker that is a lease.Lister, as
-// *snowlease.Worker is, lists the worker ids of its namespace; the console asks it at most
-// once in 3 s, for all readers together, and waits 2 s for the answer. Meanwhile the page
-// has the last list, if there is one. To list them from elsewhere, or not at all, wrap the
-// worker in a type that has another method Slots, or none.
-//
-// A nil worker is left out. Without any, the console answers that there is none.
-//
-// The console is safe for concurrent use. Every 5 s it notes how many ids each worker has
-// issued, until the garbage collector finds it. It starts no goroutine that stays. Mount it
-// at any path that ends with a slash, with or without http.StripPrefix.
-func New(workers ...snowlease.Monitored) http.Handler { return NewWithSegments(nil, workers...) }
+// Config says what a console shows.
+type Config struct {
+	// Workers are the workers of the process. A nil worker is left out. Without any, the console
+	// answers that there is none. The console asks each for the worker ids of its namespace at most
+	// once in 3 s, for all readers together, and waits 2 s for the answer. In the meantime, the page
+	// has the last list, if there is one.
+	Workers []*snowlease.Worker
+	// Numbers adds a table of small numbers, such as those that idworker.Module provides. Its method
+	// is called concurrently and must return immediately. Default: no table.
+	Numbers interface{ Status() []segment.Status }
+}
 
-// NewWithSegments is New with a table of small numbers. With fx, idworker.Module provides the
-// segments. If s is nil, there is no table. Its method is called concurrently and must return
-// at once.
-func NewWithSegments(s interface{ Status() []segment.Status }, workers ...snowlease.Monitored) http.Handler {
-	c := &console{process: thisProcess(), segments: sequences{histories: map[string]*history{}}}
-	if !fault.Nil(s) {
-		c.segments.source = s
-	}
-	for _, w := range workers {
-		if fault.Nil(w) {
-			continue
+// New returns the console of a process. It is safe for concurrent use. Every 5 s it notes how many
+// ids each worker has issued, until the garbage collector finds it. It starts no goroutine that
+// stays. Mount it at any path that ends with a slash, with or without http.StripPrefix.
+func New(cfg Config) http.Handler {
+	var workers []worker
+	for _, w := range cfg.Workers {
+		if w != nil {
+			workers = append(workers, w)
 		}
-		p := &panel{n: len(c.panels) + 1, worker: w}
-		p.slots.lister, _ = w.(lease.Lister)
-		c.panels = append(c.panels, p)
+	}
+	return newConsole(cfg, workers...)
+}
+
+// A worker is a *snowlease.Worker. Its methods return immediately, except Slots.
+type worker interface {
+	Status() snowlease.Status
+	Healthy(ctx context.Context) error
+	Layout() snowflake.Layout
+	lease.Lister
+}
+
+func newConsole(cfg Config, workers ...worker) *console {
+	c := &console{process: thisProcess(), segments: sequences{histories: map[string]*history{}}}
+	if !fault.Nil(cfg.Numbers) {
+		c.segments.source = cfg.Numbers
+	}
+	for i, w := range workers {
+		c.panels = append(c.panels, &panel{n: i + 1, worker: w, slots: slots{lister: w}})
 	}
 	c.pages = template.Must(template.New("").Funcs(template.FuncMap{
 		"clock": clock, "stamp": stamp, "ago": ago, "length": length, "joined": joined, "moment": moment, "thousands": thousands, "percent": percent, "number": number,
@@ -73,7 +86,7 @@ type console struct {
 // A panel shows one worker.
 type panel struct {
 	n        int // its number, from 1
-	worker   snowlease.Monitored
+	worker   worker
 	slots    slots
 	renewals renewals
 	history  history
@@ -119,7 +132,7 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p := c.panel(r)
 	if len(c.panels) == 0 {
-		fail(w, http.StatusNotFound, "console.New was given no worker, or a nil one: pass it the *snowlease.Worker")
+		fail(w, http.StatusNotFound, "console.Config.Workers has no worker, or a nil one: give the *snowlease.Worker")
 		return
 	}
 	if p == nil {

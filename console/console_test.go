@@ -31,7 +31,7 @@ func TestStatusJSON(t *testing.T) {
 	t.Parallel()
 	w := open(t, center(t), "orders@host:1")
 	require.NoError(t, w.NextIDs(t.Context(), make([]int64, 42)))
-	got, st := statusOf(t, console.New(w), ""), w.Status()
+	got, st := statusOf(t, console.Of(w), ""), w.Status()
 	require.True(t, got.Ready)
 	require.Equal(t, snowlease.StateReady, got.State)
 	require.EqualValues(t, 42, got.Issued)
@@ -47,7 +47,7 @@ func TestRebinding(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1:0", "[::1]:0"} {
 		l, err := net.Listen("tcp", addr)
 		require.NoError(t, err)
-		srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: console.New(fixed(t, snowflake.Layout{}))}}
+		srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: console.Of(fixed(t, snowflake.Layout{}))}}
 		srv.Start()
 		t.Cleanup(srv.Close)
 		for host, code := range map[string]int{
@@ -71,7 +71,7 @@ func TestRebinding(t *testing.T) {
 	req := httptest.NewRequest(http.MethodGet, "http://ops.example/", http.NoBody)
 	req = req.WithContext(context.WithValue(req.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 80}))
 	rec := httptest.NewRecorder()
-	console.New(fixed(t, snowflake.Layout{})).ServeHTTP(rec, req)
+	console.Of(fixed(t, snowflake.Layout{})).ServeHTTP(rec, req)
 	require.Equal(t, http.StatusOK, rec.Code)
 }
 
@@ -88,7 +88,7 @@ func TestSlotsAreAskedForSeldom(t *testing.T) {
 		}
 		return nil
 	})
-	h := console.New(w)
+	h := console.Of(w)
 	for range 10 {
 		rec := get(t, h, "/api/slots")
 		require.Equal(t, http.StatusBadGateway, rec.Code)
@@ -114,7 +114,7 @@ func TestEscapes(t *testing.T) {
 		return nil
 	})
 	require.Eventually(t, func() bool { return w.Status().Err != nil }, time.Minute, 10*time.Millisecond)
-	h := console.New(w)
+	h := console.Of(w)
 	for _, target := range []string{"/", "/parts/slots", "/parts/live"} {
 		page := get(t, h, target).Body.String()
 		require.Contains(t, page, "alert(1)", target)
@@ -130,7 +130,7 @@ func TestEscapes(t *testing.T) {
 
 func TestHeadersAndMethods(t *testing.T) {
 	t.Parallel()
-	h := console.New(fixed(t, snowflake.Layout{}))
+	h := console.Of(fixed(t, snowflake.Layout{}))
 	for _, target := range []string{"/", "/style.css", "/app.js", "/icon.svg", "/api/status", "/parts/live", "/nothing"} {
 		head := get(t, h, target).Header()
 		policy := head.Get("Content-Security-Policy")
@@ -164,7 +164,7 @@ func TestHeadersAndMethods(t *testing.T) {
 // page of the console.
 func TestPrefixes(t *testing.T) {
 	t.Parallel()
-	console := console.New(fixed(t, snowflake.Layout{}))
+	console := console.Of(fixed(t, snowflake.Layout{}))
 	mux := http.NewServeMux()
 	mux.Handle("/idworker/", console)
 	mux.Handle("/deep/down/idworker/", http.StripPrefix("/deep/down/idworker", console))
@@ -207,7 +207,7 @@ func TestPrefixes(t *testing.T) {
 // A redirect stays on the host, whatever the request's path is.
 func TestRedirectStaysHere(t *testing.T) {
 	t.Parallel()
-	h := http.StripPrefix("//elsewhere.example", console.New(fixed(t, snowflake.Layout{})))
+	h := http.StripPrefix("//elsewhere.example", console.Of(fixed(t, snowflake.Layout{})))
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	req.URL.Path, req.RequestURI = "//elsewhere.example", "//elsewhere.example"
 	rec := httptest.NewRecorder()

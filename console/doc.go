@@ -1,9 +1,9 @@
 // Package console provides an http.Handler that shows the workers of a process to people:
 // what will happen to ids and what to do, which process it is, the lease on a time line,
 // the rate of ids in the last 10 minutes, the holders of the namespace's worker ids, and,
-// with NewWithSegments, small numbers.
+// with Config.Numbers, small numbers.
 //
-//	mux.Handle("/idworker/", console.New(worker))
+//	mux.Handle("/idworker/", console.New(console.Config{Workers: []*snowlease.Worker{worker}}))
 //
 // Mount it on a port for operators: it does not authenticate, and it shows host names and
 // errors of the center. It is read-only, works behind any prefix and loads nothing from
@@ -25,7 +25,7 @@
 // end. The wait for the first worker id is amber while a countdown says when it ends.
 //
 // Of several workers, the parameter worker=2 or worker=orders selects one by its place
-// among the arguments of New or by its namespace; by default it is the first.
+// in Config.Workers or by its namespace; by default it is the first.
 //
 // Errors are {"error": "..."} with a status of 4xx or 5xx. If the store does not answer,
 // api/slots adds the list as last seen, and when. For monitoring use package metrics.

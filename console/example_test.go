@@ -17,7 +17,7 @@ func Example() {
 		panic(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/idworker/", console.New(worker))
+	mux.Handle("/idworker/", console.New(console.Config{Workers: []*snowlease.Worker{worker}}))
 
 	server := httptest.NewServer(mux)
 	defer server.Close()

@@ -20,3 +20,6 @@ var NewSegmentOutlook = newSegmentOutlook
 
 // Links returns those of outlooks.
 func Links() []string { return append(slices.Collect(maps.Values(links)), lateTimes) }
+
+// Of returns the console of workers, which need not be real.
+func Of(workers ...worker) http.Handler { return newConsole(Config{}, workers...) }

@@ -232,7 +232,7 @@ func TestLinksOfTheOutlook(t *testing.T) {
 func TestSampling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := new(atomic.Int64)
-		h := console.New(shown(func() snowlease.Status { calls.Add(1); return snowlease.Status{} }))
+		h := console.Of(shown(func() snowlease.Status { calls.Add(1); return snowlease.Status{} }))
 		require.EqualValues(t, 1, calls.Load())
 		time.Sleep(time.Minute + time.Second)
 		require.EqualValues(t, 13, calls.Load())
@@ -249,7 +249,7 @@ func TestRate(t *testing.T) {
 		var issued atomic.Int64
 		var expired atomic.Bool
 		ceiling := time.Now().Add(time.Hour)
-		h := console.New(shown(func() snowlease.Status {
+		h := console.Of(shown(func() snowlease.Status {
 			state := map[bool]snowlease.State{false: snowlease.StateReady, true: snowlease.StateExpired}[expired.Load()]
 			return snowlease.Status{State: state, Namespace: "orders", Worker: 1, Ceiling: ceiling, Issued: issued.Load()}
 		}))

@@ -77,7 +77,7 @@ func anight(t *testing.T, cfg idworker.Config, play func(*night)) {
 			}()
 			n.worker = w // the last one
 		}
-		n.page = console.New(n.worker)
+		n.page = console.Of(n.worker)
 		console.Dress(n.page, "orders-7d9f8c6b5-x2kqz", time.Now())
 		play(n)
 	})
@@ -166,7 +166,7 @@ func (n *night) starts() {
 		require.NoError(n, <-done)
 		require.NoError(n, app.Stop(context.Background()))
 	})
-	n.page = console.New(n.worker)
+	n.page = console.Of(n.worker)
 	console.Dress(n.page, "orders-7d9f8c6b5-m5hvt", time.Now())
 }
 

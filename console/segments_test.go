@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
@@ -37,14 +38,14 @@ func TestSegments(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)))
 		var issued atomic.Int64
 		var failing time.Time
-		h := console.NewWithSegments(source(func() []segment.Status {
+		h := console.New(console.Config{Numbers: source(func() []segment.Status {
 			invoices := segment.Status{Name: "invoices", State: segment.StateReady, Order: segment.OrderStrict, Store: "mysql db:3306/shop", FailingSince: failing}
 			members := segment.Status{Name: "members", State: segment.StateReady, Order: segment.OrderProcess, Store: "mysql db:3306/shop", Issued: issued.Load(), Remaining: 1200, Next: 48_001, Last: 49_200, FailingSince: failing}
 			if !failing.IsZero() {
 				members.Err, members.Error, invoices.State, invoices.Err = errAway, errAway.Error(), segment.StateWaiting, errAway
 			}
 			return []segment.Status{invoices, members}
-		}), fixed(t, snowflake.Layout{}))
+		}), Workers: []*snowlease.Worker{fixed(t, snowflake.Layout{})}})
 		for range 300 { // 20 members a second
 			time.Sleep(time.Second)
 			issued.Add(20)
@@ -84,7 +85,7 @@ func TestSegments(t *testing.T) {
 func TestNoSegments(t *testing.T) {
 	t.Parallel()
 	for _, s := range []interface{ Status() []segment.Status }{nil, (*idworker.Segments)(nil), listOf(nil)} {
-		h := console.NewWithSegments(s, fixed(t, snowflake.Layout{}))
+		h := console.New(console.Config{Numbers: s, Workers: []*snowlease.Worker{fixed(t, snowflake.Layout{})}})
 		require.JSONEq(t, "[]", get(t, h, "/api/segments").Body.String())
 		require.NotRegexp(t, "api/segments|Small numbers", get(t, h, "/").Body.String())
 	}

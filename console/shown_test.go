@@ -30,6 +30,8 @@ func (s shown) Healthy(context.Context) error {
 
 func (shown) Layout() snowflake.Layout { return snowflake.Layout{} }
 
+func (shown) Slots(context.Context, string) ([]lease.Slot, error) { return nil, snowlease.ErrNoSlots }
+
 // still is a worker whose status does not change.
 func still(st snowlease.Status) shown { return func() snowlease.Status { return st } }
 
@@ -49,7 +51,7 @@ func TestTimeLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
 		page := func(state snowlease.State, floor, renewed, ceiling, lead time.Duration) string {
-			return get(t, console.New(still(snowlease.Status{
+			return get(t, console.Of(still(snowlease.Status{
 				State: state, Namespace: "orders", Center: "somewhere", Worker: 3, Token: 9, Lead: lead,
 				Floor: now.Add(floor), Since: now.Add(min(floor, 0)), Renewed: now.Add(renewed), Ceiling: now.Add(ceiling),
 			})), "/parts/live").Body.String()
@@ -85,7 +87,7 @@ func TestRenewals(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := snowlease.Status{State: snowlease.StateReady, Worker: 3, Token: 9, Ceiling: time.Now().Add(time.Minute)}
-		h := console.New(shown(func() snowlease.Status { return st }))
+		h := console.Of(shown(func() snowlease.Status { return st }))
 		seen := func() int { return len(statusOf(t, h, "").Seen) }
 		require.Zero(t, seen())
 		for n := range 40 {
@@ -108,7 +110,7 @@ func TestPageWithoutALease(t *testing.T) {
 		"No worker id: NextID returns an error":          {State: snowlease.StateQuarantined, Worker: -1, Err: &lease.QuarantineError{}},
 		"the worker id was set by hand":                  {State: snowlease.StateReady, Worker: 7},
 	} {
-		page := get(t, console.New(still(st)), "/").Body.String()
+		page := get(t, console.Of(still(st)), "/").Body.String()
 		require.Contains(t, page, want)
 		require.NotContains(t, page, `<svg class="line"`)
 		require.NotRegexp(t, `(?i)(<link[^>]*href|src)="?(https?:)?//|@import|style="|<script>| on[a-z]+="`, page, "it loads nothing from other sites")

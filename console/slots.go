@@ -64,10 +64,6 @@ func (s *slots) of(ctx context.Context, st snowlease.Status) *pool {
 
 // ask calls the lister if its last answer is too old. The caller holds mu.
 func (s *slots) ask(ctx context.Context, namespace string) {
-	if s.lister == nil {
-		s.err = errNoLister
-		return
-	}
 	if !s.read.IsZero() && time.Since(s.read) < slotsEvery {
 		return
 	}

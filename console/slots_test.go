@@ -19,13 +19,12 @@ import (
 // listed is a worker whose slots come from elsewhere.
 type listed struct {
 	shown
-	lease.Lister
+	slots answers
 }
 
-// answers is a lister that always gives the same answer.
-type answers []lease.Slot
+func (l listed) Slots(context.Context, string) ([]lease.Slot, error) { return l.slots, nil }
 
-func (a answers) Slots(context.Context, string) ([]lease.Slot, error) { return a, nil }
+type answers []lease.Slot
 
 // pool answers with n slots; the first of them are lent.
 func pool(n, lent int) answers {
@@ -66,7 +65,7 @@ func TestRowsOfTheTable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // where the list does not age
 		const now = 100_000
 		st := snowlease.Status{Namespace: "orders", Center: "memory", Worker: 5, Token: 6, Ceiling: time.UnixMilli(now + 30)}
-		h := console.New(listed{shown(func() snowlease.Status { return st }), answers{
+		h := console.Of(listed{shown(func() snowlease.Status { return st }), answers{
 			{Worker: 0, Token: 1, Holder: "back@host:1", Expires: now - 9, Now: now},
 			{Worker: 1, Token: 2, Holder: "gone@host:1", Expires: now - 9, Now: now},
 			{Worker: 2, Token: 3, Holder: "back@host:1", Expires: now + 9, Now: now},
@@ -99,7 +98,7 @@ func TestRowsOfTheTable(t *testing.T) {
 // A holder written by a stranger is shortened and cannot reverse the text around it.
 func TestHoldersThatAreNotToBePrinted(t *testing.T) {
 	t.Parallel()
-	got, length := slotsOf(t, console.New(listed{still(snowlease.Status{}), answers{{Holder: "app@\u202eh\x1b[1m:1" + strings.Repeat("A", 1<<20)}}}))
+	got, length := slotsOf(t, console.Of(listed{still(snowlease.Status{}), answers{{Holder: "app@\u202eh\x1b[1m:1" + strings.Repeat("A", 1<<20)}}}))
 	require.Contains(t, got.Slots[0].Holder, "app@?h?[1m:1AAA")
 	require.Less(t, length, 1000)
 }
@@ -119,7 +118,7 @@ func TestLargePools(t *testing.T) {
 		{1025, 3, 3, "3 of 1025", 3, 0, 1022},
 		{30_000, 2_000, 256, "And 1744 more", 1024, 976, 28_000},
 	} {
-		h := console.New(listed{still(snowlease.Status{Worker: -1}), pool(tt.size, tt.lent)})
+		h := console.Of(listed{still(snowlease.Status{Worker: -1}), pool(tt.size, tt.lent)})
 		page := get(t, h, "/parts/slots").Body.String()
 		require.Equal(t, tt.rows, strings.Count(page, "<th scope=\"row\""), tt)
 		require.Contains(t, page, tt.text)

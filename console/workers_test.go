@@ -29,7 +29,7 @@ func namespaced(namespace string, expired bool) shown {
 // number or its namespace.
 func TestSeveralWorkers(t *testing.T) {
 	t.Parallel()
-	h := console.New(namespaced("orders", false), listed{namespaced("billing", true), pool(8, 3)}, fixed(t, snowflake.JSSafe()))
+	h := console.Of(namespaced("orders", false), listed{namespaced("billing", true), pool(8, 3)}, fixed(t, snowflake.JSSafe()))
 
 	var all []struct {
 		N                int
@@ -74,7 +74,7 @@ func TestSeveralWorkers(t *testing.T) {
 // With one worker nothing on the page speaks of several.
 func TestOneWorker(t *testing.T) {
 	t.Parallel()
-	h := console.New(namespaced("orders", false))
+	h := console.Of(namespaced("orders", false))
 	page := get(t, h, "/").Body.String()
 	require.NotRegexp(t, `<nav|worker=`, page)
 	require.Contains(t, page, "worker ids are not listed here")
@@ -86,22 +86,22 @@ func TestOneWorker(t *testing.T) {
 func TestNoWorker(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]http.Handler{
-		"none": console.New(), "nil": console.New(nil), "a nil pointer": console.New((*snowlease.Worker)(nil)),
+		"none": console.New(console.Config{}), "nil": console.New(console.Config{Workers: []*snowlease.Worker{nil}}),
 	} {
 		for _, target := range []string{"/", "/api/status", "/api/workers", "/api/slots", "/parts/live", "/parts/slots", "/?worker=1"} {
 			rec := get(t, h, target)
 			require.Equal(t, http.StatusNotFound, rec.Code, target)
-			require.Contains(t, rec.Body.String(), "console.New was given no worker", name)
+			require.Contains(t, rec.Body.String(), "console.Config.Workers has no worker", name)
 		}
 	}
-	h := console.New(nil, namespaced("orders", false))
-	require.Contains(t, get(t, h, "/?worker=1").Body.String(), "<h1>orders <small>")
+	h := console.New(console.Config{Workers: []*snowlease.Worker{nil, fixed(t, snowflake.Layout{})}})
+	require.Contains(t, get(t, h, "/?worker=1").Body.String(), "<h1>local <small>")
 }
 
 // The page names the process itself, whatever its name in the center looks like.
 func TestProcess(t *testing.T) {
 	t.Parallel()
-	p := statusOf(t, console.New(namespaced("orders", false)), "").Process
+	p := statusOf(t, console.Of(namespaced("orders", false)), "").Process
 	host, err := os.Hostname()
 	require.NoError(t, err)
 	require.Equal(t, []any{filepath.Base(os.Args[0]), host, os.Getpid()}, []any{p.Program, p.Host, p.PID})

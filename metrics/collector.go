@@ -1,12 +1,14 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowlease/snowlease"
-	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // NewCollector returns a collector of one or more workers. It is safe for concurrent use.
@@ -18,14 +20,29 @@ import (
 // Registering the collector fails if a worker is nil, or if two workers have the same
 // namespace and center. If these two have a collector each, without such a label, it fails
 // with a prometheus.AlreadyRegisteredError, which names neither of them.
-func NewCollector(first snowlease.Monitored, more ...snowlease.Monitored) prometheus.Collector {
+func NewCollector(first *snowlease.Worker, more ...*snowlease.Worker) prometheus.Collector {
+	var all []worker
+	for i, w := range append([]*snowlease.Worker{first}, more...) {
+		if w == nil {
+			return invalid{fmt.Errorf("metrics: worker %d of %d is nil", i+1, len(more)+1)}
+		}
+		all = append(all, w)
+	}
+	return newCollector(all...)
+}
+
+// A worker is a *snowlease.Worker. Its methods return immediately, except Slots.
+type worker interface {
+	Status() snowlease.Status
+	Healthy(ctx context.Context) error
+	Layout() snowflake.Layout
+	lease.Lister
+}
+
+func newCollector(workers ...worker) prometheus.Collector {
 	c := new(collector)
 	seen := map[[2]string]bool{}
-	workers := append([]snowlease.Monitored{first}, more...)
-	for i, w := range workers {
-		if fault.Nil(w) {
-			return invalid{fmt.Errorf("metrics: worker %d of %d is nil", i+1, len(workers))}
-		}
+	for _, w := range workers {
 		st := w.Status()
 		key := [2]string{st.Namespace, st.Center}
 		if seen[key] {
@@ -45,7 +62,7 @@ func labelsOf(st snowlease.Status) prometheus.Labels {
 type collector struct{ sources []source }
 
 type source struct {
-	worker snowlease.Monitored
+	worker worker
 	series []series[reading]
 }
 

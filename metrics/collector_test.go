@@ -128,7 +128,7 @@ func TestValues(t *testing.T) {
 			maps.Copy(want, tt.changed)
 			delete(want, tt.absent)
 			tt.st.Pool = pool
-			require.Equal(t, want, gather(t, metrics.NewCollector(worker{st: tt.st})), tt.st.State)
+			require.Equal(t, want, gather(t, metrics.NewCollectorOf(worker{st: tt.st})), tt.st.State)
 		}
 
 		segments := listOf{
@@ -185,14 +185,14 @@ func TestWorkersOfOneNamespace(t *testing.T) {
 	one := worker{st: snowlease.Status{Namespace: "orders", Center: "memory"}}
 	two := one
 	reg := prometheus.NewPedanticRegistry()
-	require.ErrorContains(t, reg.Register(metrics.NewCollector(one, two)), `two workers of namespace "orders" and center "memory"`)
+	require.ErrorContains(t, reg.Register(metrics.NewCollectorOf(one, two)), `two workers of namespace "orders" and center "memory"`)
 
 	alone := prometheus.NewPedanticRegistry()
-	require.NoError(t, alone.Register(metrics.NewCollector(one)))
-	require.ErrorAs(t, alone.Register(metrics.NewCollector(two)), new(prometheus.AlreadyRegisteredError))
+	require.NoError(t, alone.Register(metrics.NewCollectorOf(one)))
+	require.ErrorAs(t, alone.Register(metrics.NewCollectorOf(two)), new(prometheus.AlreadyRegisteredError))
 
 	for use, w := range map[string]worker{"single": one, "bulk": two} {
-		reg.MustRegister(prometheus.WrapCollectorWith(prometheus.Labels{"use": use}, metrics.NewCollector(w)))
+		reg.MustRegister(prometheus.WrapCollectorWith(prometheus.Labels{"use": use}, metrics.NewCollectorOf(w)))
 	}
 	_, err := reg.Gather()
 	require.NoError(t, err)
@@ -201,7 +201,7 @@ func TestWorkersOfOneNamespace(t *testing.T) {
 func TestNil(t *testing.T) {
 	t.Parallel()
 	for _, c := range []prometheus.Collector{
-		metrics.NewCollector(nil), metrics.NewCollector(fixed(t, 1), (*idworker.IdWorker)(nil)), metrics.NewPoolCollector(nil, 0), metrics.NewPoolCollector((*idworker.IdWorker)(nil), 0),
+		metrics.NewCollector(nil), metrics.NewCollector(fixed(t, 1), nil), metrics.NewPoolCollector(nil, 0),
 		metrics.NewSegmentCollector((*idworker.Segments)(nil)),
 	} {
 		require.ErrorContains(t, prometheus.NewRegistry().Register(c), " nil")
@@ -216,7 +216,7 @@ func TestPoolRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, down := 0, errors.New("down")
 		answer := func(context.Context) error { return down }
-		c := metrics.NewPoolCollector(worker{snowlease.Status{Pool: snowlease.Pool{Last: 31}}, func(ctx context.Context) ([]lease.Slot, error) {
+		c := metrics.NewPoolOf(worker{snowlease.Status{Pool: snowlease.Pool{Last: 31}}, func(ctx context.Context) ([]lease.Slot, error) {
 			calls++
 			return []lease.Slot{{Worker: 1, Expires: 2, Now: 1}, {Worker: 32, Expires: 2, Now: 1}}, answer(ctx)
 		}}, time.Hour)
@@ -243,7 +243,7 @@ func TestPoolRetries(t *testing.T) {
 func TestUsed(t *testing.T) {
 	t.Parallel()
 	const now = 1_000_000
-	c := metrics.NewPoolCollector(worker{snowlease.Status{Pool: snowlease.Pool{Size: 8, First: 1, Last: 6}}, func(context.Context) ([]lease.Slot, error) {
+	c := metrics.NewPoolOf(worker{snowlease.Status{Pool: snowlease.Pool{Size: 8, First: 1, Last: 6}}, func(context.Context) ([]lease.Slot, error) {
 		return []lease.Slot{
 			{Worker: 0, Now: now, Holder: "outside", Expires: now + 5000, Mark: now + 5000},
 			{Worker: 1, Now: now, Holder: "lent", Expires: now + 5000, Mark: now + 5000},

@@ -74,7 +74,7 @@ type reading struct {
 }
 
 // read reads w once.
-func read(w snowlease.Monitored) reading {
+func read(w worker) reading {
 	return reading{w.Status(), w.Healthy(context.Background()) == nil, time.Now(), w.Layout().Ends()}
 }
 

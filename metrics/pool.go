@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowlease/snowlease"
-	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -30,14 +29,14 @@ const poolRetry = 5 * time.Second
 //
 // A worker without slots (mode redis-sequence, snowlease.Fixed) has no series. Registering
 // the collector fails if w is nil.
-func NewPoolCollector(w interface {
-	snowlease.Monitored
-	lease.Lister
-}, every time.Duration,
-) prometheus.Collector {
-	if fault.Nil(w) {
+func NewPoolCollector(w *snowlease.Worker, every time.Duration) prometheus.Collector {
+	if w == nil {
 		return invalid{errors.New("metrics: pool: the worker is nil")}
 	}
+	return newPool(w, every)
+}
+
+func newPool(w worker, every time.Duration) *pool {
 	st := w.Status()
 	return &pool{lister: w, worker: st, every: cmp.Or(every, time.Minute), used: prometheus.NewDesc("idworker_pool_used",
 		"Worker ids, of those that this process may borrow, that are lent, or were not given back and are not yet free. Absent while the center does not answer.",

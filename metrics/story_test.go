@@ -55,7 +55,7 @@ func TestTheStoryOfAnOutage(t *testing.T) {
 			idworker.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		require.NoError(t, err)
 		defer func() { require.NoError(t, w.Stop(context.Background())) }()
-		page, collector := console.New(w), metrics.NewCollector(w)
+		page, collector := console.New(console.Config{Workers: []*snowlease.Worker{w}}), metrics.NewCollector(w)
 		first := w.Status().Worker
 
 		// What happens.

@@ -49,7 +49,7 @@ func newHandlers(cfg config, s *store, w *idworker.IdWorker, segments *idworker.
 		write(w, http.StatusOK, map[string]string{"status": "ok"}) // even without a lease, which no restart brings back
 	})
 	operators.HandleFunc("GET /readyz", h.readyz)
-	operators.Handle("/idworker/", console.NewWithSegments(segments, w))
+	operators.Handle("/idworker/", console.New(console.Config{Workers: []*idworker.IdWorker{w}, Numbers: segments}))
 	operators.Handle("GET /{$}", http.RedirectHandler("/idworker/", http.StatusFound))
 	guard := func(next http.Handler) http.Handler { return http.MaxBytesHandler(knownHosts(cfg.Hosts, next), 64<<10) }
 	return handlers{guard(mux), guard(operators)}

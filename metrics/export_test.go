@@ -1,0 +1,7 @@
+package metrics
+
+// NewCollectorOf and NewPoolOf take workers that need not be real.
+var (
+	NewCollectorOf = newCollector
+	NewPoolOf      = newPool
+)
