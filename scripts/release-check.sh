@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Rehearses a release of this checkout: builds what it would publish with scripts/release.sh,
-# in a clone that has the tags, and checks what "go get" and "go install" get. The programs of README.md and docs/guide.md
+# in a clone that has the tags, and checks what "go get" and "go install" get. The program examples/first, and that of docs/guide.md,
 # are built from the modules, in an empty directory and with an empty module cache. Files
 # that git does not track are in no release.
 set -euo pipefail
@@ -39,7 +39,7 @@ program() {
 }
 
 mkdir "$temp/shop"
-program README.md >"$temp/shop/main.go"
+cp examples/first/main.go "$temp/shop/"
 mkdir "$temp/shop/fx" "$temp/shop/meter"
 program docs/guide.md >"$temp/shop/fx/main.go"
 cat >"$temp/shop/meter/main.go" <<END

@@ -2,7 +2,7 @@ package docstest
 
 // packages are the packages that blocks use without an import.
 var packages = map[string]string{
-	"context": "context", "errors": "errors", "fmt": "fmt", "os": "os", "time": "time", "slog": "log/slog", "http": "net/http",
+	"context": "context", "errors": "errors", "fmt": "fmt", "log": "log", "os": "os", "time": "time", "slog": "log/slog", "http": "net/http",
 	"fx": "go.uber.org/fx", "gorm": "gorm.io/gorm", "redis": "github.com/redis/go-redis/v9",
 	"sqlite": "github.com/libtnb/sqlite", "dbseq": base + "/dbseq", "redisseq": base + "/redisseq",
 	"idworker": base + "/idworker", "lease": base + "/lease", "snowlease": base, "snowflake": base + "/snowflake",

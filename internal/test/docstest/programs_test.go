@@ -4,7 +4,6 @@ package docstest
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -28,7 +27,7 @@ var slow = regexp.MustCompile(`\r?\n[^\n]*SLOW SQL[^\n]*\n[^\n]*\n`)
 // would. They must print what the page shows; digits may differ.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
-	for page, programs := range map[string]int{"README.md": 1, "docs/guide.md": 1, "docs/numbers.md": 1, "docs/zh-CN/numbers.md": 1} {
+	for page, programs := range map[string]int{"docs/guide.md": 1, "docs/numbers.md": 1, "docs/zh-CN/numbers.md": 1} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			runPrograms(t, page, programs)
@@ -66,36 +65,37 @@ func runPrograms(t *testing.T, page string, programs int) {
 	require.Equal(t, programs, n)
 }
 
-// TestReadmeWithoutARelease takes the module from a clone, as README says, in an empty folder.
+// TestReadmeWithoutARelease runs the program whose main function README shows, in a folder that takes
+// the module from a clone, as README says.
 func TestReadmeWithoutARelease(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
-	const get, edit = "go get github.com/snowlease/snowlease", "go mod edit -require github.com/snowlease/snowlease@v0.1.0 -replace github.com/snowlease/snowlease=../snowlease"
-	require.Contains(t, string(text), "`"+edit+"`")
-	var program, setup string
-	for _, b := range parsePage("README.md", string(text)).blocks {
-		if strings.HasPrefix(b.text, "package main\n") && program == "" {
-			program = b.text
-		} else if b.lang == "console" && setup == "" {
-			setup = commandsOf(b)[0].line
-		}
-	}
-	require.Contains(t, setup, get)
+	const edit, tidy = "go mod edit -require github.com/snowlease/snowlease@v0.1.0 -replace github.com/snowlease/snowlease=../snowlease", "go mod tidy"
+	require.Contains(t, string(text), "`"+edit+"`, then `"+tidy+"`")
+	program, err := os.ReadFile(filepath.Join(root, "examples/first/main.go"))
+	require.NoError(t, err)
+	blocks := parsePage("README.md", string(text)).blocks
+	require.Contains(t, strings.ReplaceAll(string(program), "\n\t", "\n"), "\nfunc main() {\n"+blocks[0].text+"}\n")
+	shown := commandsOf(blocks[1])[0]
+	require.Equal(t, "go run ./examples/first", shown.line)
 	dir := t.TempDir()
 	clone, err := filepath.Abs(root)
 	require.NoError(t, err)
 	require.NoError(t, os.Symlink(clone, filepath.Join(dir, "snowlease")))
 	shop := filepath.Join(dir, "shop")
 	require.NoError(t, os.Mkdir(shop, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(shop, "main.go"), []byte(program), 0o600))
-	cmd := exec.CommandContext(limit.Compiling(t), "sh", "-ec", strings.Replace(setup, get, edit, 1)+" && go vet . && go list -m modernc.org/sqlite")
+	require.NoError(t, os.WriteFile(filepath.Join(shop, "main.go"), program, 0o600))
+	cmd := exec.CommandContext(limit.Compiling(t), "sh", "-ec", "go mod init shop && "+edit+" && "+tidy+" && go vet . && go list -m modernc.org/sqlite && go run .")
 	cmd.Dir = shop
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	lines := strings.SplitAfter(string(out), "\n")
+	sqlite, printed := lines[len(lines)-3], lines[len(lines)-2]
+	require.Equal(t, digits.ReplaceAllString(shown.output, "0"), digits.ReplaceAllString(printed, "0"))
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	require.NoError(t, err)
-	require.Contains(t, string(mod), "\t"+string(out[bytes.LastIndexByte(bytes.TrimSpace(out), '\n')+1:len(out)-1]), "a later one may need a later Go")
+	require.Contains(t, string(mod), "\t"+strings.TrimSpace(sqlite), "a later one may need a later Go")
 }
 
 // play runs a program until it ends or fx reports that it is running.

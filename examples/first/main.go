@@ -1,0 +1,28 @@
+// First is the program of README.md. It prints an id, under a worker id that SQLite leases to it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	_ "modernc.org/sqlite" // or the driver of MySQL or PostgreSQL
+
+	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/dbseq"
+)
+
+func main() {
+	ctx := context.Background()
+	center, err := dbseq.Open("sqlite", "shop.db") // leases worker ids from three small tables
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer center.Close()
+	worker, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: "orders"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer worker.Stop(ctx) // returns the worker id
+	fmt.Println(worker.NextID())
+}
