@@ -41,6 +41,7 @@ func TestTeeth(t *testing.T) {
 		{"another server not noticed, SQLite", WorkerIDs{Store: NewSQLite, Center: neverSQLite}, Overlap, nil, 0},
 		{"release by anybody", center(unfencedRelease), MarkFell, nil, 34},
 		{"a pin falls at once", center(fallenAtOnce), Overlap, lessAfterMore, 0},
+		{"no slot shows a raise", center(shownByNoSlot), Overlap, raisedAndLost, 0},
 
 		// Time without ids.
 		{"who starts waits for exact times", center(exactStart), Late, calm, 0},
@@ -336,6 +337,29 @@ func fallenAtOnce(w wrong) odd {
 	return w.after(func(ns *rules.Namespace) {
 		if p := &ns.Meta.Pin; p.Change.Falls {
 			p.MaxTTL, p.Skew, p.Change = p.Change.MaxTTL, p.Change.Skew, lease.PinChange{}
+		}
+	})
+}
+
+// raisedAndLost is a plan in which the record of the namespace and those of a frozen member that
+// holds by more are lost. The slot of another frozen member is left, and a third one starts.
+func raisedAndLost(seed int) Plan {
+	p := fair(3, 2,
+		Fault{At: 3 * second, Kind: Freeze, Node: 0, For: 5 * second},
+		Fault{At: 3 * second, Kind: Freeze, Node: 1, For: 5 * second},
+		Fault{At: 3*second + 1, Kind: DropMeta},
+		Fault{At: 3*second + 1, Kind: DropLease},
+		Fault{At: 3*second + 1, Kind: DropMark},
+	)
+	p.Dice, p.Others, p.Opened = uint64(seed), []Times{{4 * second, 4 * second, second / 10}}, 1
+	p.Nodes[0].Times, p.Nodes[2].Start = 1, second*16/5
+	return p
+}
+
+func shownByNoSlot(w wrong) odd {
+	return w.after(func(ns *rules.Namespace) {
+		for i := range ns.Slots {
+			ns.Slots[i].Hold = min(ns.Slots[i].Hold, 1100)
 		}
 	})
 }
