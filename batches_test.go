@@ -24,7 +24,7 @@ func TestBatches(t *testing.T) {
 	require.NoError(t, err)
 	want := snowlease.Batches{UpTo10: 2, UpTo100: 2, UpTo1000: 2, More: 1}
 	require.Equal(t, want, w.Status().Batches)
-	require.NoError(t, w.Stop(t.Context()))
-	require.ErrorIs(t, w.NextIDs(t.Context(), make([]int64, 5)), snowlease.ErrStopped)
+	require.NoError(t, w.Close())
+	require.ErrorIs(t, w.NextIDs(t.Context(), make([]int64, 5)), snowlease.ErrClosed)
 	require.Equal(t, want, w.Status().Batches)
 }

@@ -59,7 +59,7 @@ func TestEveryFieldHasAnEffect(t *testing.T) {
 		o := &observed{Center: memcenter.New()}
 		w, err := snowlease.Open(t.Context(), o, cfg)
 		require.NoError(t, err)
-		require.NoError(t, w.Stop(t.Context()))
+		require.NoError(t, w.Close())
 		return o.request
 	}
 	asks := func(change func(*snowlease.Config), got func(lease.Request) any, want any) func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestEveryFieldHasAnEffect(t *testing.T) {
 			p, err := w.Decode(id)
 			require.NoError(t, err)
 			require.EqualValues(t, 3, p.Business)
-			require.NoError(t, w.Stop(t.Context()))
+			require.NoError(t, w.Close())
 		},
 		"MaxAhead": func(t *testing.T) {
 			lead := func(ahead time.Duration) time.Duration {
@@ -98,7 +98,7 @@ func TestEveryFieldHasAnEffect(t *testing.T) {
 				require.NoError(t, center.Init(t.Context(), r))
 				w, err := snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", MaxAhead: ahead})
 				require.NoError(t, err)
-				defer func() { _ = w.Stop(t.Context()) }()
+				defer func() { _ = w.Close() }()
 				require.NoError(t, w.NextIDs(t.Context(), make([]int64, 3<<17)))
 				return w.Status().Lead
 			}
@@ -108,7 +108,7 @@ func TestEveryFieldHasAnEffect(t *testing.T) {
 		"Wait": func(t *testing.T) {
 			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Wait: time.Second})
 			if err == nil {
-				err = errors.Join(errors.New("it waited for longer"), w.Stop(t.Context()))
+				err = errors.Join(errors.New("it waited for longer"), w.Close())
 			}
 			require.ErrorContains(t, err, "raise Wait (1s)")
 		},
@@ -118,7 +118,7 @@ func TestEveryFieldHasAnEffect(t *testing.T) {
 			before := w.Status().Renewals
 			time.Sleep(time.Minute)
 			require.GreaterOrEqual(t, w.Status().Renewals-before, int64(59))
-			require.NoError(t, w.Stop(t.Context()))
+			require.NoError(t, w.Close())
 		},
 		"OnLost": func(t *testing.T) {
 			center := memcenter.New()
@@ -126,7 +126,7 @@ func TestEveryFieldHasAnEffect(t *testing.T) {
 			w, err := snowlease.Open(t.Context(), losing{center}, snowlease.Config{Namespace: "orders", OnLost: func(err error) { lost <- err }})
 			require.NoError(t, err)
 			time.Sleep(time.Minute)
-			require.NoError(t, w.Stop(t.Context()))
+			require.NoError(t, w.Close())
 			require.NotEmpty(t, lost)
 			require.ErrorIs(t, <-lost, lease.ErrLost)
 		},
@@ -134,7 +134,7 @@ func TestEveryFieldHasAnEffect(t *testing.T) {
 			var log logtest.Journal
 			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			require.NoError(t, err)
-			require.NoError(t, w.Stop(t.Context()))
+			require.NoError(t, w.Close())
 			require.Contains(t, log.String(), "worker id given back")
 		},
 	}

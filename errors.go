@@ -15,8 +15,8 @@ var (
 	// ErrLeaseExpired is returned if the center has not renewed the lease in time. The error
 	// also wraps the last error of the center, if any, such as lease.ErrLost.
 	ErrLeaseExpired = generator.ErrLeaseExpired
-	// ErrStopped is returned after Stop.
-	ErrStopped = generator.ErrStopped
+	// ErrClosed is returned after Close.
+	ErrClosed = generator.ErrClosed
 	// ErrExhausted is returned if callers ask for ids faster than the layout provides them.
 	ErrExhausted = generator.ErrExhausted
 	// ErrNoSlots is returned by Slots if the worker has no center that lists them.

@@ -38,7 +38,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println(id > 0, w.Status().State)
-	fmt.Println(w.Stop(ctx)) // gives the worker id back
+	fmt.Println(w.Close()) // gives the worker id back
 	// Output:
 	// true ready
 	// <nil>

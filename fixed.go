@@ -14,7 +14,7 @@ import (
 // Fixed returns a worker with the given worker id, for tests and laptops. It has no center:
 // ids are unique only while no other worker has that worker id, in this process or another,
 // and the host's clock does not step back across a restart. A burst may run ahead of the clock, by
-// a second or two ticks. Stop waits until the clock has passed the last id, so that the next worker
+// a second or two ticks. Close waits until the clock has passed the last id, so that the next worker
 // repeats none, and returns an error if that takes more than 5 s. After a crash, wait that long.
 // Fixed fails if the layout is invalid or has no such worker id. The zero Layout is the default
 // layout.
@@ -47,18 +47,18 @@ func (f fixed) Start(context.Context) ([]any, error) {
 	return nil, err
 }
 
-// Stop waits until the clock has passed the last id.
-func (f fixed) Stop(context.Context) error {
+// Close waits until the clock has passed the last id.
+func (f fixed) Close() error {
 	last := time.UnixMilli(f.gen.Stop() + 1)
-	time.Sleep(min(time.Until(last), maxStop))
+	time.Sleep(min(time.Until(last), maxClose))
 	if time.Until(last) > 0 {
 		return fmt.Errorf("snowlease: fixed: the last id is ahead of the clock: start no worker with this worker id before %s", last.Add(time.Second).UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// maxStop is how long Worker.Stop may take.
-const maxStop = 5 * time.Second
+// maxClose is how long Worker.Close may take.
+const maxClose = 5 * time.Second
 
 func (fixed) Reset(context.Context) error { return errCopies }
 

@@ -34,14 +34,14 @@ func TestFixed(t *testing.T) {
 	require.Equal(t, one, back)
 	require.Equal(t, int64(3), w.Status().Worker)
 	require.ErrorContains(t, w.Reset(t.Context()), "a copied process")
-	require.NoError(t, w.Stop(t.Context()))
-	require.NoError(t, w.Stop(t.Context()))
-	require.ErrorIs(t, w.Healthy(t.Context()), snowlease.ErrStopped)
+	require.NoError(t, w.Close())
+	require.NoError(t, w.Close())
+	require.ErrorIs(t, w.Healthy(t.Context()), snowlease.ErrClosed)
 	require.NoError(t, w.Start(t.Context()))
 	again, err := w.NextID()
 	require.NoError(t, err)
 	require.Greater(t, again, one)
-	require.NoError(t, w.Stop(t.Context()))
+	require.NoError(t, w.Close())
 	require.Nil(t, w.Center())
 	_, err = w.Slots(t.Context(), "local")
 	require.ErrorIs(t, err, snowlease.ErrNoSlots)
@@ -54,7 +54,7 @@ func TestFixedOfLongTicks(t *testing.T) {
 		require.NoError(t, err)
 		_, err = w.NextID()
 		require.NoError(t, err)
-		require.ErrorContains(t, w.Stop(t.Context()), "start no worker with this worker id before")
+		require.ErrorContains(t, w.Close(), "start no worker with this worker id before")
 	})
 }
 
@@ -100,8 +100,6 @@ func TestFixedInBubble(t *testing.T) {
 func TestRestartAfterABurst(t *testing.T) {
 	const starts, each = 3, 2_000 // 2,000 ids of jssafe are 32 ms
 	layout := snowflake.JSSafe()
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
 	for name, open := range map[string]func() (*snowlease.Worker, error){
 		"stateless": func() (*snowlease.Worker, error) {
 			one := int64(1)
@@ -109,7 +107,7 @@ func TestRestartAfterABurst(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", Layout: layout})
+			return snowlease.Open(context.Background(), center, snowlease.Config{Namespace: "orders", Layout: layout})
 		},
 		"fixed": func() (*snowlease.Worker, error) { return snowlease.Fixed(layout, 1) },
 	} {
@@ -120,7 +118,7 @@ func TestRestartAfterABurst(t *testing.T) {
 				require.NoError(t, err)
 				ids := make([]int64, each)
 				require.NoError(t, w.NextIDs(t.Context(), ids))
-				require.NoError(t, w.Stop(ended), "as after SIGTERM")
+				require.NoError(t, w.Close())
 				for _, id := range ids {
 					if seen[id] {
 						twice++

@@ -50,7 +50,7 @@ func (l *leased) Start(ctx context.Context) ([]any, error) {
 	return facts, nil
 }
 
-func (l *leased) Stop(ctx context.Context) error { return l.keeper.Stop(ctx) }
+func (l *leased) Close() error { return l.keeper.Stop(context.Background()) }
 
 // Reset refuses a center of one host: the copy may have the same host.
 func (l *leased) Reset(ctx context.Context) error {
@@ -99,7 +99,7 @@ func (g generated) Err() error { return g.gen.Err() }
 func (g generated) report(st *Status) {
 	st.Issued, st.Waits, st.Lead = g.gen.Issued(), g.gen.Waits(), g.gen.Lead()
 	switch err := g.gen.Err(); {
-	case errors.Is(err, ErrStopped):
+	case errors.Is(err, ErrClosed):
 		st.State = StateStopped
 	case errors.Is(err, ErrNotStarted) && st.State != StateQuarantined:
 		st.State = StateNotStarted

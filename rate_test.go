@@ -45,11 +45,11 @@ func TestFullRate(t *testing.T) {
 					test.other.Namespace, test.other.Layout = "orders", test.layout
 					w, err := snowlease.Open(t.Context(), center, test.other)
 					require.NoError(t, err)
-					require.NoError(t, w.Stop(t.Context()))
+					require.NoError(t, w.Close())
 				}
 				w, err := snowlease.Open(t.Context(), center, test.cfg)
 				require.NoError(t, err)
-				defer func() { _ = w.Stop(context.Background()) }()
+				defer func() { _ = w.Close() }()
 				if test.happens != nil {
 					for range 60 { // at a hundredth of the rate
 						for range int(time.Second/test.layout.WithDefaults().TimeUnit) * int(test.layout.PerTick()) / 100 {

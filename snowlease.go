@@ -6,14 +6,14 @@
 //
 //	center, err := dbseq.Open("mysql", dsn) // or redisseq.New(client), hostseq.New(cfg, layout)
 //	w, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: "orders"})
-//	defer w.Stop(ctx)
+//	defer w.Close()
 //	id, err := w.NextID()
 //
 // Tests and laptops use Fixed, which needs no center. Package idworker is the same for fx, with
 // configuration files and a choice of the center. Ids have gaps: do not use them where numbers
 // must be consecutive.
 //
-// Open borrows a worker id from the center and renews the lease in the background; Stop gives
+// Open borrows a worker id from the center and renews the lease in the background; Close gives
 // the worker id back, so catch SIGTERM, as by signal.NotifyContext. If no worker id is free, Open
 // waits for Config.Wait and then fails. It never falls back to a default or shared worker id. The
 // first ids of a namespace carry times up to Config.MaxTTL ahead, 30 s by default, until the clock
@@ -36,7 +36,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Open returns a worker that is ready to issue ids. It holds its worker id until Stop, also
+// Open returns a worker that is ready to issue ids. It holds its worker id until Close, also
 // after ctx has ended. The caller closes the center after that.
 //
 // Open waits for a worker id as long as ctx and cfg.Wait allow, and then returns an error that

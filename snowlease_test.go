@@ -50,7 +50,7 @@ func TestOpen(t *testing.T) {
 		})
 		require.NoError(t, err)
 		// Also if the test fails, since a bubble cannot end before its goroutines.
-		defer func() { _ = w.Stop(context.Background()) }()
+		defer func() { _ = w.Close() }()
 		require.Less(t, time.Since(began), 3*time.Second)
 		require.Contains(t, log.String(), "it is wordy")
 		require.Regexp(t, `msg="idworker started" worker=.* ids_ahead=29\.\d+s`, log.String(), "above all that a new namespace may have forgotten")
@@ -73,16 +73,16 @@ func TestOpen(t *testing.T) {
 			return slots[st.Worker].Holder
 		}
 		require.Equal(t, st.Holder, holder())
-		require.NoError(t, w.Stop(t.Context()))
+		require.NoError(t, w.Close())
 		require.Empty(t, holder(), "given back")
 		id, err := w.NextID()
-		require.ErrorIs(t, err, snowlease.ErrStopped)
+		require.ErrorIs(t, err, snowlease.ErrClosed)
 		require.Zero(t, id)
-		require.ErrorIs(t, w.Healthy(t.Context()), snowlease.ErrStopped)
+		require.ErrorIs(t, w.Healthy(t.Context()), snowlease.ErrClosed)
 	})
 }
 
-// A worker of New issues ids from Start on, and may be started again after an error and after Stop.
+// A worker of New issues ids from Start on, and may be started again after an error and after Close.
 func TestStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		down := errors.New("connection refused")
@@ -95,11 +95,11 @@ func TestStart(t *testing.T) {
 		require.ErrorIs(t, w.Start(t.Context()), down)
 		o.err = nil
 		require.NoError(t, w.Start(t.Context()))
-		defer func() { _ = w.Stop(context.Background()) }()
+		defer func() { _ = w.Close() }()
 		require.ErrorContains(t, w.Start(t.Context()), "it has started")
 		id, err := w.NextID()
 		require.NoError(t, err)
-		require.NoError(t, w.Stop(t.Context()))
+		require.NoError(t, w.Close())
 		require.NoError(t, w.Start(t.Context()))
 		again, err := w.NextID()
 		require.NoError(t, err)
@@ -155,7 +155,7 @@ func TestTimeFieldThatEnds(t *testing.T) {
 			var log logtest.Journal
 			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Layout: snowflake.Layout{BusinessBits: bits}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			require.NoError(t, err)
-			require.NoError(t, w.Stop(t.Context()))
+			require.NoError(t, w.Close())
 			require.Equal(t, warns, strings.Contains(log.String(), `level=WARN msg="the layout has few ids" hint="only 16 ids in 1ms for each worker id: set business bits to 12 and sequence bits to 5"`))
 		}
 		w, err := snowlease.Fixed(snowflake.Layout{Epoch: snowflake.UnixEpoch}, 1)
@@ -165,7 +165,7 @@ func TestTimeFieldThatEnds(t *testing.T) {
 		p, err := w.Decode(id)
 		require.NoError(t, err)
 		require.WithinDuration(t, time.Now(), p.Time, time.Millisecond)
-		require.NoError(t, w.Stop(t.Context()))
+		require.NoError(t, w.Close())
 		for epoch, says := range map[int64]string{
 			1577808000:   "epoch 1577808000 is 1970-01-19T06:16:48Z, before 2000: give Unix milliseconds, as 1577808000000 for 2019-12-31T16:00:00Z",
 			1:            "epoch 1 is 1970-01-01T00:00:00Z, before 2000: give Unix milliseconds",
@@ -181,7 +181,7 @@ func TestTimeFieldThatEnds(t *testing.T) {
 			var log logtest.Journal
 			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Layout: layout, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			require.NoError(t, err)
-			require.NoError(t, w.Stop(t.Context()))
+			require.NoError(t, w.Close())
 			require.Equal(t, warns, strings.Contains(log.String(), `level=WARN msg="the layout's time field ends within five years"`))
 			layout.Epoch -= ends.UnixMilli() - time.Now().AddDate(0, 6, 0).UnixMilli()
 			_, err = snowlease.Fixed(layout, 1)
@@ -195,7 +195,7 @@ func TestResetOfAHostsCenter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w, err := snowlease.Open(t.Context(), promising{memcenter.New()}, snowlease.Config{Namespace: "orders"})
 		require.NoError(t, err)
-		defer func() { _ = w.Stop(context.Background()) }()
+		defer func() { _ = w.Close() }()
 		require.ErrorContains(t, w.Reset(t.Context()), "a copied process may have the same worker id")
 		require.NoError(t, w.Healthy(t.Context()))
 	})

@@ -42,7 +42,7 @@ var _ snowflake.Source = (*Worker)(nil)
 // layout. If Redis counts the ids (mode redis-sequence of package idworker), it may take a
 // lock, and wait for Redis for up to 2 s.
 //
-// Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted; in mode redis-sequence
+// Errors: ErrNotStarted, ErrLeaseExpired, ErrClosed, ErrExhausted; in mode redis-sequence
 // also *lease.QuarantineError and errors of Redis. On error, the id is 0.
 func (w *Worker) NextID() (id int64, err error) {
 	if s := &w.own; s.gen != (generator.Stream{}) { // as Stream.NextID, without another call
@@ -62,7 +62,7 @@ func (w *Worker) NextID() (id int64, err error) {
 // returns at once if the deadline of ctx comes before that. In a handler, give ctx a timeout: an
 // outage of the center can outlast a request.
 //
-// Errors: ErrNotStarted before the start and ErrStopped, both at once; when ctx ends, its
+// Errors: ErrNotStarted before the start and ErrClosed, both at once; when ctx ends, its
 // cause together with ErrLeaseExpired, ErrExhausted or, after a Reset, ErrNotStarted; in mode
 // redis-sequence also *lease.QuarantineError and errors of Redis. On error, the id is 0.
 func (w *Worker) NextIDWait(ctx context.Context) (int64, error) { return w.own.NextIDWait(ctx) }
@@ -99,7 +99,7 @@ func (w *Worker) Encode(p snowflake.Parts) (int64, error) { return w.cfg.Layout.
 
 // Start borrows the worker id, for a worker of New. It waits as Open does, and ends slightly
 // before ctx does, so that its error reaches a caller that gives up at the deadline. After an error
-// the worker holds nothing and may be started again, as after Stop: its ids then ascend from where
+// the worker holds nothing and may be started again, as after Close: its ids then ascend from where
 // they were, and its Streams go on.
 //
 // Errors: those of Open for a center.
@@ -147,12 +147,11 @@ func (w *Worker) remedy(ctx context.Context, err error) string {
 	return text
 }
 
-// Stop ends issuing and gives the worker id back. It interrupts a start or Reset under way. It
-// tries for up to 5 s, whether or not ctx has ended, so the context of signal.NotifyContext will
-// do. After an error the worker id may still be lent, until its lease ends. Stop does not close a
-// center that the caller gave. A second Stop does nothing.
-func (w *Worker) Stop(ctx context.Context) error {
-	err := w.source.Stop(ctx)
+// Close ends issuing and gives the worker id back. It interrupts a start or Reset under way. It
+// tries for up to 5 s. After an error the worker id may still be lent, until its lease ends. Close
+// does not close a center that the caller gave. A second Close does nothing.
+func (w *Worker) Close() error {
+	err := w.source.Close()
 	if w.setup.Close != nil && !w.closed.Swap(true) {
 		err = errors.Join(err, w.setup.Close())
 	}
@@ -163,7 +162,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 // memory: a virtual machine restored from a snapshot, a checkpointed container, a function
 // resumed from a frozen image. All copies hold the old worker id, so Reset abandons it
 // without giving it back. Call it from the platform's resume hook, before the copy asks for
-// an id or stops: Stop would give back what the original uses. Ask for no id until Reset
+// an id or closes: Close would give back what the original uses. Ask for no id until Reset
 // returns. A call that waits when Reset begins shares nothing with a copy, but one that runs
 // while the process is copied may return the same id in both. Reset waits as Open does.
 // After an error, the worker keeps trying to borrow in the background.
@@ -173,7 +172,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 // call of a history.Issuer be under way when the process is copied.
 //
 // Errors: those of Open for a center; an error for a center whose worker ids belong to this
-// host and for a Fixed worker, before the start and after Stop.
+// host and for a Fixed worker, before the start and after Close.
 func (w *Worker) Reset(ctx context.Context) error {
 	if err := w.source.Reset(ctx); err != nil {
 		return fmt.Errorf("snowlease: reset: %w%s", err, w.remedy(ctx, err))

@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -39,7 +38,7 @@ func open(t testing.TB, c lease.Center, holder string) *snowlease.Worker {
 	t.Helper()
 	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Holder: holder, Lease: idworker.LeaseConfig{Renew: "@every 1s"}}, idworker.WithCenter(c))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, w.Stop(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	return w
 }
 

@@ -193,7 +193,7 @@ func TestOutlook(t *testing.T) {
 		"late mark":            {snowlease.Status{State: snowlease.StateQuarantined, Worker: -1, Err: forever, FailingSince: late(-5)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: the center lends again in 3.0 years: a mark", "doctor"},
 		"not started":          {snowlease.Status{State: snowlease.StateNotStarted, Worker: -1}, snowlease.ErrNotStarted, "gray", "off", "not started: there is no worker id yet", "OnStart"},
 		"reset":                {snowlease.Status{State: snowlease.StateNotStarted, Worker: -1, Renewed: late(-9)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: the process borrows another worker id", "Nothing"},
-		"closed":               {with(held, func(st *snowlease.Status) { st.State = snowlease.StateStopped }), snowlease.ErrStopped, "gray", "off", "stopped: the worker was closed and issues no more ids", ""},
+		"closed":               {with(held, func(st *snowlease.Status) { st.State = snowlease.StateStopped }), snowlease.ErrClosed, "gray", "off", "stopped: the worker was closed and issues no more ids", ""},
 		"fixed":                {snowlease.Status{State: snowlease.StateReady, Worker: 7}, nil, "green", "ok", "issues ids; the worker id was set by hand, so no lease can end", ""},
 		"counted":              {counted(snowlease.StateReady, 0, nil), nil, "green", "ok", "issues ids; Redis counts them, so there is no lease", ""},
 		"counted, failing":     {counted(snowlease.StateUnavailable, 1200, away), away, "amber", "failing", "ids stop soon: calls of Redis have failed since 23:08:47 UTC; the 1,200 ids reserved are still issued", "Bring redis back"},

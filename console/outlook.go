@@ -143,7 +143,7 @@ func (c circumstances) cause() string {
 
 // unknown reports whether err is a reason for no ids that the state does not tell.
 func unknown(err error) bool {
-	return err != nil && !errors.Is(err, snowlease.ErrLeaseExpired) && !errors.Is(err, snowlease.ErrNotStarted) && !errors.Is(err, snowlease.ErrStopped)
+	return err != nil && !errors.Is(err, snowlease.ErrLeaseExpired) && !errors.Is(err, snowlease.ErrNotStarted) && !errors.Is(err, snowlease.ErrClosed)
 }
 
 // late reports whether the lease has gone without a renewal for half its term. A call that

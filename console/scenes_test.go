@@ -73,7 +73,7 @@ func anight(t *testing.T, cfg idworker.Config, play func(*night)) {
 			require.NoError(t, err)
 			defer func() {
 				n.up()
-				require.NoError(t, w.Stop(context.Background()))
+				require.NoError(t, w.Close())
 			}()
 			n.worker = w // the last one
 		}

@@ -209,7 +209,7 @@ func (f *fleet) stop() {
 	}
 	f.drawing.Wait()
 	for _, m := range f.members {
-		require.NoError(f.t, m.worker.Stop(f.t.Context()))
+		require.NoError(f.t, m.worker.Close())
 	}
 	var grants []lease.Grant
 	for g, ceiling := range f.grants {

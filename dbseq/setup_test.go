@@ -165,6 +165,6 @@ func TestPasswordWrongForAWhile(t *testing.T) {
 		until("refused", func(s snowlease.Status) bool { return strings.Contains(s.Error, "check the user and the password") })
 		a.password("right")
 		until("renewed", func(s snowlease.Status) bool { return s.Error == "" && s.State == snowlease.StateReady })
-		require.NoError(t, w.Stop(t.Context()))
+		require.NoError(t, w.Close())
 	})
 }

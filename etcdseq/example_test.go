@@ -28,7 +28,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = ids.Stop(ctx) }()
+	defer func() { _ = ids.Close() }()
 	fmt.Println(ids.NextID())
 }
 

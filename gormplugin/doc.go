@@ -23,7 +23,7 @@
 //	)
 //
 // In this order, modules can insert in their start and stop hooks. In another one, these
-// INSERTs fail with snowlease.ErrNotStarted or snowlease.ErrStopped.
+// INSERTs fail with snowlease.ErrNotStarted or snowlease.ErrClosed.
 //
 // # What is filled
 //
@@ -97,7 +97,7 @@
 //
 // Without ids, a statement fails before BEGIN and before any SQL, and its values do not
 // change. The error wraps that of the source (ErrNotStarted, ErrLeaseExpired,
-// ErrStopped or ErrExhausted of package snowlease; for a segment, an error of package
+// ErrClosed or ErrExhausted of package snowlease; for a segment, an error of package
 // segment) or the context's error. A key that cannot be filled is an ErrKey. If the
 // lease has expired, the statement waits for its renewal or another one until its
 // context ends or Config.Wait has passed. It holds no connection meanwhile, except for

@@ -36,7 +36,7 @@ func TestModule(t *testing.T) {
 	require.Greater(t, plain.ID, int64(1<<40))
 	require.EqualValues(t, 1, auto.ID)
 	app.RequireStop()
-	require.ErrorIs(t, db.Create(&Plain{}).Error, snowlease.ErrStopped)
+	require.ErrorIs(t, db.Create(&Plain{}).Error, snowlease.ErrClosed)
 	app.RequireStart() // as fx allows
 	require.NoError(t, db.Create(&Plain{}).Error)
 	app.RequireStop()

@@ -82,7 +82,7 @@ func TestGeneratorFails(t *testing.T) {
 			return fmt.Errorf("%w: %w", snowlease.ErrNotStarted, own)
 		}), nil, []error{snowlease.ErrNotStarted, own}, "no worker id yet: own fault"},
 		{"not started", notStarted, nil, []error{snowlease.ErrNotStarted}, "list gormplugin.Module before every module that writes"},
-		{"stopped", stopped, nil, []error{snowlease.ErrStopped}, "stops after them"},
+		{"stopped", stopped, nil, []error{snowlease.ErrClosed}, "stops after them"},
 		{"expired", expired, nil, []error{snowlease.ErrLeaseExpired, context.DeadlineExceeded}, "no ids or numbers within the 50ms of gormplugin.Config.Wait"},
 		{"statement canceled before", newGenerator(t), canceled, []error{context.Canceled}, "no ids for 2 rows"},
 		{"statement canceled while waiting", generatorFunc(func(ctx context.Context, _ []int64) error {

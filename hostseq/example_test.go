@@ -33,7 +33,7 @@ func Example() {
 	}
 	id, err := w.NextID()
 	fmt.Println(id > 0, err, strings.ReplaceAll(center.Extras().Name, dir, "DIR"))
-	fmt.Println(w.Stop(ctx))
+	fmt.Println(w.Close())
 	// Output:
 	// true <nil> local (lock in DIR)
 	// <nil>

@@ -57,12 +57,12 @@ func TestOwnedCenterIsClosedOnceAndLast(t *testing.T) {
 		w := b.worker
 		require.NoError(t, b.start(t.Context()))
 		require.Empty(t, events)
-		if err := w.Stop(t.Context()); owns {
+		if err := w.Close(); owns {
 			require.ErrorIs(t, err, errClose)
 		} else {
 			require.NoError(t, err)
 		}
-		require.NoError(t, w.Stop(t.Context()), "the second time")
+		require.NoError(t, w.Close(), "the second time")
 		if owns {
 			require.Equal(t, []string{"release", "close"}, events)
 		} else {

@@ -42,7 +42,7 @@ func (c counted) Start(ctx context.Context) ([]any, error) {
 	return nil, err
 }
 
-func (c counted) Stop(context.Context) error { return c.seq.Close() }
+func (c counted) Close() error { return c.seq.Close() }
 
 // Reset discards the ids reserved ahead: copies share nothing else.
 func (c counted) Reset(context.Context) error {
@@ -64,7 +64,7 @@ func (c counted) Report(st *snowlease.Status) {
 	switch quarantine := (*lease.QuarantineError)(nil); {
 	case err == nil:
 		return
-	case errors.Is(err, snowlease.ErrStopped):
+	case errors.Is(err, snowlease.ErrClosed):
 		st.State = snowlease.StateStopped
 	case errors.As(err, &quarantine):
 		st.State = snowlease.StateQuarantined

@@ -82,7 +82,7 @@ func TestDecoratedCenters(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, int64(31), rec.Pin.Pool)
 			}
-			require.NoError(t, w.Stop(t.Context()))
+			require.NoError(t, w.Close())
 			closing := wrapped.Extras().Close
 			require.Equal(t, c.closes, closing != nil)
 			if c.closes {

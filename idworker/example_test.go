@@ -79,7 +79,7 @@ func ExampleOpen() {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = w.Stop(ctx) }()
+	defer func() { _ = w.Close() }()
 	ids := make([]int64, 3)
 	fmt.Println(w.NextIDs(ctx, ids), ids[0] < ids[1] && ids[1] < ids[2])
 	// Output: <nil> true

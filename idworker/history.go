@@ -78,7 +78,7 @@ func past(c lease.Center) segment.Store {
 	return nil
 }
 
-// lent returns an error until the center has lent the first worker id, and after Stop.
+// lent returns an error until the center has lent the first worker id, and after Close.
 func lent(w *IdWorker) error {
 	st := w.Status()
 	if st.Token != 0 && st.State != snowlease.StateStopped {

@@ -69,7 +69,7 @@ func TestNextIDAt(t *testing.T) {
 		a.RequireStop()
 		b.RequireStop()
 		_, err = past.Backfill(at.Add(time.Hour)).NextIDAt(t.Context(), at)
-		require.ErrorIs(t, err, snowlease.ErrStopped)
+		require.ErrorIs(t, err, snowlease.ErrClosed)
 	}
 }
 
@@ -164,7 +164,7 @@ func borrow(t testing.TB, c *dbseq.Center, cfg idworker.Config) *idworker.IdWork
 	}
 	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = w.Stop(context.Background()) })
+	t.Cleanup(func() { _ = w.Close() })
 	return w
 }
 

@@ -14,16 +14,16 @@ import (
 )
 
 // IdWorker is the worker of package snowlease, where its methods are: NextID, NextIDWait,
-// NextIDs, For, Status, Healthy, Reset, Stop and others. So are its errors, such as
+// NextIDs, For, Status, Healthy, Reset, Close and others. So are its errors, such as
 // snowlease.ErrLeaseExpired. Get one from Module, Named or Open.
 type IdWorker = snowlease.Worker
 
-// Open returns a worker that is ready to issue ids. It holds its worker id until Stop:
+// Open returns a worker that is ready to issue ids. It holds its worker id until Close:
 //
 //	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, idworker.WithDB(db))
-//	defer w.Stop(ctx)
+//	defer w.Close()
 //
-// Stop also closes what Open opened, and no client or center of the caller. Open waits for a
+// Close also closes what Open opened, and no client or center of the caller. Open waits for a
 // worker id as long as ctx and cfg.Wait allow. The first start in a namespace waits about
 // 2.3 s with the defaults. Init of lease.Extras avoids that; mode local waits only without records.
 // It is an error to set Config.Segments or Series, which only Module opens: use segment.Open and
@@ -110,7 +110,7 @@ func (p plan) assemble(center lease.Center, setup source.Setup[snowlease.Status]
 // counts backdated ids; an error of that is only logged.
 func (b *built) start(ctx context.Context) error {
 	if err := b.worker.Start(ctx); err != nil {
-		return errors.Join(err, b.worker.Stop(ctx)) // fx stops no hook that failed to start
+		return errors.Join(err, b.worker.Close()) // fx stops no hook that failed to start
 	}
 	if b.Reserved == 0 {
 		return nil
@@ -134,7 +134,7 @@ func advise(err error) error {
 	switch {
 	case errors.Is(err, snowlease.ErrNotStarted):
 		return fmt.Errorf("%w: ids are available from OnStart on, not in constructors or Invoke; list idworker.Module before modules that need ids", err)
-	case errors.Is(err, snowlease.ErrStopped):
+	case errors.Is(err, snowlease.ErrClosed):
 		return fmt.Errorf("%w: the worker was closed, or the application has stopped: list idworker.Module before modules whose stop hooks ask", err)
 	}
 	return err

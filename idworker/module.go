@@ -104,7 +104,7 @@ func (c clients) build(cfg Config) (*built, error) {
 				"hint", "list it in the fx graph, or use gormplugin.New")
 		}
 		return err
-	}, OnStop: b.worker.Stop})
+	}, OnStop: func(context.Context) error { return b.worker.Close() }})
 	return b, nil
 }
 

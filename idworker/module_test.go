@@ -66,7 +66,7 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 
 			a.RequireStop()
 			_, err = w.NextID()
-			require.ErrorIs(t, err, snowlease.ErrStopped)
+			require.ErrorIs(t, err, snowlease.ErrClosed)
 			require.Equal(t, snowlease.StateStopped, w.Status().State)
 			for _, want := range []string{"worker id borrowed", "idworker started", "good_for_replicas=16", cfg.Namespace, "worker id given back"} {
 				require.Contains(t, j.String(), want)
@@ -125,7 +125,7 @@ func TestStartAfterStop(t *testing.T) {
 				}
 				a.RequireStop()
 				_, err := stream.NextID()
-				require.ErrorIs(t, err, snowlease.ErrStopped)
+				require.ErrorIs(t, err, snowlease.ErrClosed)
 			}
 		})
 	}
@@ -221,7 +221,7 @@ func TestErrorsSayWhenToAsk(t *testing.T) {
 			_, err := w.NextIDWait(context.Background())
 			require.NoError(t, err)
 			a.RequireStop()
-			asks(snowlease.ErrStopped, "the application has stopped: list idworker.Module before modules whose stop hooks ask")
+			asks(snowlease.ErrClosed, "the application has stopped: list idworker.Module before modules whose stop hooks ask")
 		})
 	}
 }
@@ -295,7 +295,7 @@ func TestChoiceOfTheCenter(t *testing.T) {
 			a := fx.New(fx.NopLogger, c.opts, fx.Supply(idworker.Config{Namespace: "orders", Mode: c.mode}), idworker.Module, fx.Populate(&w, &lc))
 			if c.want == nil {
 				require.NoError(t, a.Err())
-				require.NoError(t, w.Stop(t.Context()))
+				require.NoError(t, w.Close())
 				return
 			}
 			for _, want := range c.want {
@@ -328,7 +328,7 @@ func TestOwnCenterComesFirst(t *testing.T) {
 			var w *idworker.IdWorker
 			app(t, &w, fx.Supply(cfg), clients, centered(memcenter.New()))
 			require.Equal(t, own, w.Status().Center == "memory", "%s, %s", mode, name)
-			require.NoError(t, w.Stop(t.Context()))
+			require.NoError(t, w.Close())
 		}
 	}
 }
@@ -384,7 +384,7 @@ func TestLocalMode(t *testing.T) {
 	after, err := next.NextID()
 	require.NoError(t, err)
 	require.Greater(t, after, id)
-	require.NoError(t, next.Stop(t.Context()))
+	require.NoError(t, next.Close())
 }
 
 func TestOpenWithoutFx(t *testing.T) {
@@ -400,7 +400,7 @@ func TestOpenWithoutFx(t *testing.T) {
 	next, err := w.NextID()
 	require.NoError(t, err)
 	require.Greater(t, next, id)
-	require.NoError(t, w.Stop(t.Context()))
+	require.NoError(t, w.Close())
 	require.ErrorContains(t, w.Reset(t.Context()), "stopped")
 
 	const none = "; one that is nil counts as none"

@@ -60,7 +60,7 @@ func TestTablePrefixBoundsRights(t *testing.T) {
 	for _, prefix := range []string{"shop_", "billing_"} {
 		w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{TablePrefix: prefix}}, idworker.WithDB(admin))
 		require.NoError(t, err)
-		require.NoError(t, w.Stop(t.Context()))
+		require.NoError(t, w.Close())
 	}
 	for _, statement := range []string{
 		"CREATE ROLE " + role + " LOGIN PASSWORD 'word'",
@@ -73,7 +73,7 @@ func TestTablePrefixBoundsRights(t *testing.T) {
 	db := openDB(t, postgres.Open(dsn+" user="+role+" password=word"))
 	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{TablePrefix: "shop_"}}, idworker.WithDB(db))
 	require.NoError(t, err)
-	require.NoError(t, w.Stop(t.Context()))
+	require.NoError(t, w.Close())
 	require.ErrorContains(t, db.Exec("UPDATE billing_slot SET hwm_ms = 0").Error, "permission denied")
 	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{TablePrefix: "billing_"}}, idworker.WithDB(db))
 	require.ErrorContains(t, err, "permission denied")

@@ -96,7 +96,7 @@ func TestOutageOfRedis(t *testing.T) {
 	require.NoError(t, w.NextIDs(t.Context(), make([]int64, 1)))
 	require.Equal(t, snowlease.StateReady, w.Status().State)
 	require.Zero(t, w.Status().FailingSince)
-	require.NoError(t, w.Stop(t.Context()))
+	require.NoError(t, w.Close())
 	require.Equal(t, snowlease.StateStopped, w.Status().State)
 }
 

@@ -131,7 +131,7 @@ func virtually(t *testing.T, c idworker.Config, see func(*testing.T, *idworker.I
 		}
 		w, err := idworker.Open(t.Context(), c, opts...)
 		require.NoError(t, err)
-		defer func() { require.NoError(t, w.Stop(context.WithoutCancel(t.Context()))) }()
+		defer func() { require.NoError(t, w.Close()) }()
 		see(t, w, r)
 	})
 }
@@ -202,7 +202,7 @@ func afterAFailover(t *testing.T, c idworker.Config) string {
 	require.NoError(t, db.Exec("UPDATE snowlease_meta SET incarnation = 'another'").Error)
 	w, err := idworker.Open(t.Context(), c, idworker.WithDB(db))
 	require.NoError(t, err)
-	require.NoError(t, w.Stop(t.Context()))
+	require.NoError(t, w.Close())
 	var quarantine int64
 	require.NoError(t, db.Raw("SELECT quarantine_ms FROM snowlease_meta").Scan(&quarantine).Error)
 	if quarantine == 0 {
@@ -218,7 +218,7 @@ func onMiniredis(t *testing.T, c idworker.Config) string {
 	if err != nil {
 		return err.Error()
 	}
-	defer func() { require.NoError(t, w.Stop(context.WithoutCancel(t.Context()))) }()
+	defer func() { require.NoError(t, w.Close()) }()
 	if w.Status().Sequence == nil {
 		return "open"
 	}
@@ -245,7 +245,7 @@ func TestMaxAge(t *testing.T) {
 				Namespace: "orders", Mode: idworker.ModeRedisSequence, Sequence: idworker.SequenceConfig{MaxAge: age}, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever},
 			}, idworker.WithRedis(newRedis(t, miniredis.RunT(t).Addr())))
 			require.NoError(t, err)
-			defer func() { require.NoError(t, w.Stop(context.WithoutCancel(t.Context()))) }()
+			defer func() { require.NoError(t, w.Close()) }()
 			atHand := func() bool { return w.Status().Sequence.AtHand > 0 }
 			require.Eventually(t, func() bool { _, err := w.NextID(); return err == nil && atHand() }, 10*time.Second, time.Millisecond)
 			if keeps {

@@ -16,7 +16,7 @@ import (
 // state of holders in memory: a Grant carries everything it needs.
 //
 // Each method is a single attempt. It must return soon after the context ends, with an error:
-// Stop and Reset of a worker wait for it. Without a deadline, the centers of this
+// Close and Reset of a worker wait for it. Without a deadline, the centers of this
 // module give a call one minute. After an error that is not documented here,
 // the outcome is unknown: repeat the call with the same arguments.
 //

@@ -198,7 +198,7 @@ func TestDashboardShowsStates(t *testing.T) {
 			s.up()
 			s.run(20 * time.Second)
 			see("issues ids")
-			require.NoError(s, w.Stop(s.Context()))
+			require.NoError(s, w.Close())
 			s.run(interval)
 			see("stopped")
 		})

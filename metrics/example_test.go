@@ -1,7 +1,6 @@
 package metrics_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -19,7 +18,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = worker.Stop(context.Background()) }()
+	defer func() { _ = worker.Close() }()
 
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(metrics.NewCollector(worker)); err != nil {

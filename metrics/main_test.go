@@ -2,7 +2,6 @@ package metrics_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"testing"
@@ -40,7 +39,7 @@ func fixed(t *testing.T, worker int64) *idworker.IdWorker {
 	t.Helper()
 	w, err := snowlease.Fixed(snowflake.Layout{}, worker)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, w.Stop(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	return w
 }
 
@@ -48,7 +47,7 @@ func open(t *testing.T, cfg idworker.Config, center lease.Center) *idworker.IdWo
 	t.Helper()
 	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(center))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, w.Stop(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	return w
 }
 

@@ -54,7 +54,7 @@ func TestTheStoryOfAnOutage(t *testing.T) {
 		w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, idworker.WithCenter(store),
 			idworker.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		require.NoError(t, err)
-		defer func() { require.NoError(t, w.Stop(context.Background())) }()
+		defer func() { require.NoError(t, w.Close()) }()
 		page, collector := console.New(console.Config{Workers: []*snowlease.Worker{w}}), metrics.NewCollector(w)
 		first := w.Status().Worker
 

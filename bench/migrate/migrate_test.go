@@ -106,7 +106,7 @@ func open(t *testing.T, p migrate.Plan) *idworker.IdWorker {
 	require.NoError(t, center.Init(t.Context(), req))
 	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Layout: p.Layout, Workers: p.Workers}, idworker.WithCenter(center))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, w.Stop(t.Context())) })
+	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	return w
 }
 

@@ -54,7 +54,7 @@ func BenchmarkMemory(b *testing.B) {
 				b.ReportMetric(float64(runtime.NumGoroutine()-goroutines)/n, "goroutines")
 				for _, k := range kept {
 					if w, ok := k.(*idworker.IdWorker); ok {
-						_ = w.Stop(b.Context())
+						_ = w.Close()
 					}
 				}
 			}

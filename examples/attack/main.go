@@ -105,9 +105,7 @@ func (o order) work(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		stopping, done := context.WithTimeout(context.WithoutCancel(ctx), ttl)
-		_ = w.Stop(stopping) // otherwise the lease ends by itself
-		done()
+		_ = w.Close() // otherwise the lease ends by itself
 	}
 	return nil
 }

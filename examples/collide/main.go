@@ -167,7 +167,7 @@ func deploy(ctx context.Context, center lease.Center, n int, total *result) (err
 	defer func() {
 		for _, w := range opened {
 			if w != nil {
-				err = errors.Join(err, w.Stop(ctx))
+				err = errors.Join(err, w.Close())
 			}
 		}
 	}()

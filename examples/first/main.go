@@ -23,6 +23,6 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer worker.Stop(ctx) // returns the worker id
+	defer worker.Close() // returns the worker id
 	fmt.Println(worker.NextID())
 }

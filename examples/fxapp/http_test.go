@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -203,11 +202,11 @@ func TestAnswerWithoutJSON(t *testing.T) {
 func TestNoIDs(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-dsn", newFile(t))
-	require.NoError(t, s.worker.Stop(context.WithoutCancel(t.Context())))
+	require.NoError(t, s.worker.Close())
 	get(t, s.URL+"/healthz", http.StatusOK)
 	got := get(t, s.URL+"/readyz", http.StatusServiceUnavailable)
 	require.Equal(t, false, got["ready"])
-	require.Contains(t, got["reason"], "stopped")
+	require.Contains(t, got["reason"], "closed")
 	refused := do(t, http.MethodPost, s.URL+"/orders", strings.Replace(aTea, "Zoe@", "new@", 1))
 	require.Equal(t, http.StatusServiceUnavailable, refused.status)
 	require.Equal(t, "1", refused.header.Get("Retry-After"))

@@ -72,7 +72,7 @@ func issue(ctx context.Context, out io.Writer, center lease.Center, config snowl
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Stop(ctx)) }() // gives the worker id back
+	defer func() { err = errors.Join(err, w.Close()) }() // gives the worker id back
 
 	id, err := w.NextIDWait(ctx) // NextID does not wait
 	if err != nil {

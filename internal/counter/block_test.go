@@ -164,7 +164,7 @@ func fuzzSequence(t *testing.T, data []byte) {
 	}
 	require.NoError(t, s.Close())
 	id, err := s.NextID()
-	require.ErrorIs(t, err, generator.ErrStopped)
+	require.ErrorIs(t, err, generator.ErrClosed)
 	require.Zero(t, id)
 }
 

@@ -146,7 +146,7 @@ func (c *Counter) policy() prefetch.Policy {
 		Kind:       conditionOf,
 		Changed:    c.logChange,
 		Look:       true,
-		NotStarted: generator.ErrNotStarted, Stopped: generator.ErrStopped, Late: c.wrap(errors.New("no reply in time")),
+		NotStarted: generator.ErrNotStarted, Stopped: generator.ErrClosed, Late: c.wrap(errors.New("no reply in time")),
 		Aged: c.wrap(fmt.Errorf("the reply took longer than max_age (%v), so the ids are dropped: raise max_age if Redis is always as slow", c.cfg.MaxAge)),
 	}
 }

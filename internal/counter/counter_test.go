@@ -142,17 +142,17 @@ func TestSequenceBeforeStartAndAfterClose(t *testing.T) {
 		require.NoError(t, s.Err(), "which says nothing of Redis")
 		require.NoError(t, s.Close())
 		require.NoError(t, s.Close())
-		refuses(generator.ErrStopped)
+		refuses(generator.ErrClosed)
 		require.Zero(t, s.Status().AtHand)
 		require.NoError(t, s.Start(t.Context()))
 		require.Greater(t, next(t, s), last)
 		require.NoError(t, s.Close())
-		refuses(generator.ErrStopped)
+		refuses(generator.ErrClosed)
 	}
 	s, err := counter.New(opening(t).Admin, sequenceConfig())
 	require.NoError(t, err)
 	require.NoError(t, s.Close()) // before Start
-	require.ErrorIs(t, s.Err(), generator.ErrStopped)
+	require.ErrorIs(t, s.Err(), generator.ErrClosed)
 }
 
 func TestSequenceBusinessNumbers(t *testing.T) {
@@ -412,7 +412,7 @@ func TestSequenceGivesUp(t *testing.T) {
 		calls := s.Status().Calls
 		require.Eventually(t, func() bool { return s.Status().Calls > calls }, time.Minute, time.Millisecond)
 		require.NoError(t, s.Close())
-		require.ErrorIs(t, <-failed, generator.ErrStopped)
+		require.ErrorIs(t, <-failed, generator.ErrClosed)
 	}
 }
 

@@ -55,8 +55,8 @@ func (c *Counter) run(ctx context.Context, n, above int64, caller time.Time) (nu
 	call.Answer = func(r redisconn.Reply) error { return c.answer(r, caller) }
 	none := numberstore.Range{First: 1}
 	r, err := c.conn.Run(ctx, call)
-	if errors.Is(err, redis.ErrClosed) && errors.Is(c.of.Standing(), generator.ErrStopped) {
-		err = generator.ErrStopped // which closed it
+	if errors.Is(err, redis.ErrClosed) && errors.Is(c.of.Standing(), generator.ErrClosed) {
+		err = generator.ErrClosed // which closed it
 	}
 	if err != nil || n == 0 {
 		return none, err
@@ -108,5 +108,5 @@ func (c *Counter) final(err error) bool {
 	var mismatch *lease.MismatchError
 	var clock *lease.ClockError
 	return errors.As(err, &mismatch) || errors.As(err, &clock) || errors.Is(err, lease.ErrSetup) || errors.Is(err, lease.ErrDamaged) ||
-		errors.Is(err, generator.ErrNotStarted) || errors.Is(err, generator.ErrStopped)
+		errors.Is(err, generator.ErrNotStarted) || errors.Is(err, generator.ErrClosed)
 }

@@ -30,7 +30,7 @@ func (c *Counter) For(business int64) (Stream, error) {
 // with the same business number. It waits up to 2 s for Redis, for the end of a quarantine,
 // or for the clock if a burst has used up MaxAhead.
 //
-// On error the id is 0. Errors are ErrNotStarted, ErrStopped and ErrExhausted of package
+// On error the id is 0. Errors are ErrNotStarted, ErrClosed and ErrExhausted of package
 // snowflake, *lease.QuarantineError, and errors from Redis.
 func (s Stream) NextID() (int64, error) {
 	if v, ok := s.c.of.Take(); ok {
@@ -46,7 +46,7 @@ func (s Stream) NextID() (int64, error) {
 // end, it returns at once.
 //
 // On error the id is 0. Errors are those of NextID, joined with the cause of ctx if that
-// has ended. It returns ErrNotStarted and ErrStopped at once.
+// has ended. It returns ErrNotStarted and ErrClosed at once.
 func (s Stream) NextIDWait(ctx context.Context) (int64, error) {
 	var dst [1]int64
 	err := s.NextIDs(ctx, dst[:])

@@ -11,8 +11,8 @@ var (
 	// ceiling of the range, or a burst has used up the range and a renewal has failed. After
 	// the next renewal, there are ids again.
 	ErrLeaseExpired = errors.New("snowlease: lease expired: no ids until it is renewed")
-	// ErrStopped is returned after Stop, until Resume.
-	ErrStopped = errors.New("snowlease: stopped")
+	// ErrClosed is returned after Stop, until Resume.
+	ErrClosed = errors.New("snowlease: closed")
 	// ErrExhausted is returned when a burst has used up its lead over the clock, or the
 	// range, and demand still exceeds what the layout holds. After the center's clock steps
 	// back by more than the lease allows for, fewer ids are available for a while.

@@ -188,13 +188,13 @@ func (g *Generator) pause(p point) {
 // NextID returns the next id. If a burst has used up its lead or the range, NextID sleeps
 // once, for at most one tick.
 //
-// Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped, ErrExhausted. The id is then 0.
+// Errors: ErrNotStarted, ErrLeaseExpired, ErrClosed, ErrExhausted. The id is then 0.
 func (g *Generator) NextID() (int64, error) { return g.next(0, false) }
 
 // NextIDWait returns the next id. Until ctx ends, it waits for the clock to catch up
 // with a burst, for an expired lease to be renewed, and after Drop for another range.
 //
-// Errors: ErrNotStarted before the first range and ErrStopped, without waiting. When ctx
+// Errors: ErrNotStarted before the first range and ErrClosed, without waiting. When ctx
 // ends, its cause joined with ErrLeaseExpired, ErrExhausted or ErrNotStarted. The id is
 // then 0.
 func (g *Generator) NextIDWait(ctx context.Context) (int64, error) {

@@ -70,9 +70,9 @@ func TestErrorsNameTheState(t *testing.T) {
 
 	b.Stop()
 	_, err = b.NextID()
-	require.ErrorIs(t, err, ErrStopped)
+	require.ErrorIs(t, err, ErrClosed)
 	_, err = b.Adopt(lent(1, t0, time.Second))
-	require.ErrorIs(t, err, ErrStopped)
+	require.ErrorIs(t, err, ErrClosed)
 }
 
 func TestLastTickLiesWithinTheCeiling(t *testing.T) {
@@ -262,7 +262,7 @@ func TestExtendOnlyWhatItRenewed(t *testing.T) {
 	b.Stop()
 	require.False(t, b.Extend(lent(2, t0, time.Second), next), "a stopped generator is not revived")
 	_, err := b.NextID()
-	require.ErrorIs(t, err, ErrStopped)
+	require.ErrorIs(t, err, ErrClosed)
 }
 
 func TestSwapToALowerWorkerRises(t *testing.T) {

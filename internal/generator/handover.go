@@ -12,8 +12,8 @@ import (
 // that range's floor, or 0 if there was none.
 //
 // Adopt fails if the layout has no such worker id, if r contains no whole tick of the
-// layout, or with ErrStopped. The generator then keeps the range that it had. If it was
-// stopped during the call, Adopt returns ErrStopped and the last use.
+// layout, or with ErrClosed. The generator then keeps the range that it had. If it was
+// stopped during the call, Adopt returns ErrClosed and the last use.
 func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	t, err := g.newTerm(r)
 	if err != nil {
@@ -27,7 +27,7 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 		marker.drops = old.drops
 	}
 	if old.state == stopped {
-		return 0, ErrStopped
+		return 0, ErrClosed
 	}
 	t.drops = old.drops
 	g.pause(markedSwap)
@@ -45,7 +45,7 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	close(old.ended)
 	close(marker.ended)
 	if !installed {
-		err = ErrStopped
+		err = ErrClosed
 	}
 	return g.lastUsed(old, used), err
 }

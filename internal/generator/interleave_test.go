@@ -192,7 +192,7 @@ func TestEveryInterleavingOfALateRenewalAStopAndASwap(t *testing.T) {
 			"d": func() { b.Stop() },
 		}
 		return actors, func() error {
-			if _, err := b.NextID(); !errors.Is(err, ErrStopped) {
+			if _, err := b.NextID(); !errors.Is(err, ErrClosed) {
 				return fmt.Errorf("revived: %w", err)
 			}
 			return l.check(map[int64]Range{9: renewed, 2: next})
@@ -283,7 +283,7 @@ func TestEveryInterleavingOfARushAndAStop(t *testing.T) {
 			"c": func() { l.used[9] = b.Stop() },
 		}
 		return actors, func() error {
-			if _, err := b.NextID(); !errors.Is(err, ErrStopped) {
+			if _, err := b.NextID(); !errors.Is(err, ErrClosed) {
 				return fmt.Errorf("an id after Stop: %w", err)
 			}
 			return l.check(map[int64]Range{9: r})

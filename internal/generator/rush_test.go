@@ -385,7 +385,7 @@ func TestRushAcrossHandovers(t *testing.T) {
 			require.NoError(t, err)
 			done.Go(func() {
 				buf := make([]int64, batch)
-				for n, err := 0, error(nil); !errors.Is(err, ErrStopped); n++ {
+				for n, err := 0, error(nil); !errors.Is(err, ErrClosed); n++ {
 					got := buf[:1]
 					from := gone.Load()
 					if n%stride == 0 {

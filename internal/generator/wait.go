@@ -77,7 +77,7 @@ func (g *Generator) why(t *term, v int64) error {
 	case t.state == swapping:
 		return nil
 	case t.state == stopped:
-		return ErrStopped
+		return ErrClosed
 	case t.state == notStarted:
 		return ErrNotStarted
 	case v > t.hi && (t.failing.Load() || g.tick(t, g.mono()) > t.hi>>g.seqBits):
@@ -89,7 +89,7 @@ func (g *Generator) why(t *term, v int64) error {
 // Err returns why NextID would fail now, or nil. It ignores a burst that has used up its
 // lead, or the range while no renewal has failed.
 //
-// Errors: ErrNotStarted, ErrLeaseExpired, ErrStopped.
+// Errors: ErrNotStarted, ErrLeaseExpired, ErrClosed.
 func (g *Generator) Err() error {
 	t := g.term.Load()
 	err := g.why(t, max(g.last.Load()+1, g.tick(t, g.mono())<<g.seqBits))

@@ -62,6 +62,6 @@ func TestNextIDWaitAfterDrop(t *testing.T) {
 		require.ErrorIs(t, got.err, cause)
 		b.Stop()
 		got = <-answers
-		require.ErrorIs(t, got.err, ErrStopped)
+		require.ErrorIs(t, got.err, ErrClosed)
 	})
 }

@@ -60,7 +60,7 @@ func TestNothingIsIssuedWhenAWorkerIDIsGivenBack(t *testing.T) {
 			if verb == "release" && !after {
 				released = true
 				_, err := r.gen.NextID()
-				require.ErrorIs(t, err, generator.ErrStopped, "the generator stops first")
+				require.ErrorIs(t, err, generator.ErrClosed, "the generator stops first")
 			}
 			return nil
 		})

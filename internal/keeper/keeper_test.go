@@ -153,7 +153,7 @@ func TestKeeperRenewsUntilItStops(t *testing.T) {
 
 		require.NoError(t, r.keeper.Stop(t.Context()))
 		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, generator.ErrStopped)
+		require.ErrorIs(t, err, generator.ErrClosed)
 		slot := r.slot(last.Worker)
 		require.Empty(t, slot.Holder)
 		require.Equal(t, last.Time.UnixMilli(), slot.Mark, "the mark is the last use, not the ceiling")
@@ -672,7 +672,7 @@ func TestStopBesideAnythingOnAFrozenStore(t *testing.T) {
 				_ = r.keeper.Stop(ctx)
 				require.LessOrEqual(t, time.Since(began), 5*time.Second)
 				_, err := r.gen.NextID()
-				require.ErrorIs(t, err, generator.ErrStopped)
+				require.ErrorIs(t, err, generator.ErrClosed)
 				others.Wait()
 				require.LessOrEqual(t, time.Since(began), 5*time.Second, "and ends the others")
 				require.Equal(t, keeper.Stopped, r.keeper.Status().State)
@@ -693,7 +693,7 @@ func TestStopDuringARenewal(t *testing.T) {
 		time.Sleep(lease.DefaultTTL/3 + time.Millisecond) // a renewal is under way
 		require.NoError(t, r.keeper.Stop(t.Context()))
 		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, generator.ErrStopped)
+		require.ErrorIs(t, err, generator.ErrClosed)
 	})
 }
 
@@ -706,7 +706,7 @@ func TestLifeCycle(t *testing.T) {
 		for range 2 {
 			require.NoError(t, r.keeper.Stop(t.Context()))
 			require.ErrorContains(t, r.keeper.Reset(t.Context()), "stopped")
-			require.ErrorIs(t, r.gen.Err(), generator.ErrStopped)
+			require.ErrorIs(t, r.gen.Err(), generator.ErrClosed)
 
 			r.start()
 			again := r.keeper.Status().Grant
@@ -722,7 +722,7 @@ func TestLifeCycle(t *testing.T) {
 			require.ErrorIs(t, r.gen.Err(), generator.ErrNotStarted)
 		}
 		require.NoError(t, r.keeper.Stop(t.Context()))
-		require.ErrorIs(t, r.gen.Err(), generator.ErrStopped)
+		require.ErrorIs(t, r.gen.Err(), generator.ErrClosed)
 
 		// Stop ends the starts that were called before it, also those that wait for another.
 		r.center.Intercept(func(ctx context.Context, _ string, _ bool) error {

@@ -13,9 +13,9 @@ import (
 type Source[Status any] interface {
 	// Start makes ids available. It returns attributes for the log.
 	Start(ctx context.Context) (facts []any, err error)
-	// Stop ends issuing until the next Start, then gives back what was borrowed. A second Stop does
-	// nothing.
-	Stop(ctx context.Context) error
+	// Close ends issuing until the next Start, then gives back what was borrowed. A second Close
+	// does nothing.
+	Close() error
 	// Reset implements Worker.Reset.
 	Reset(ctx context.Context) error
 	// For returns the ids of a business number.

@@ -229,7 +229,7 @@ func (w *worker) issue(k *keeper.Keeper) {
 		} else if o := why(err); had && without.IsZero() && (o == expired || o == notStarted) {
 			without = time.Now()
 		}
-		stopped := errors.Is(err, generator.ErrStopped)
+		stopped := errors.Is(err, generator.ErrClosed)
 		if err != nil && !stopped {
 			errs[why(err)]++
 		}

@@ -106,7 +106,7 @@ func (m *minute) run(ctx context.Context, center lease.Center, l snowflake.Layou
 	if err != nil {
 		return err
 	}
-	defer func() { _ = w.Stop(context.Background()) }()
+	defer func() { _ = w.Close() }()
 	full := float64(l.WithDefaults().PerTick()) * float64(time.Second/l.WithDefaults().TimeUnit)
 	ids := make([]int64, max(1, l.PerTick()/4))
 	for began := time.Now(); ; {

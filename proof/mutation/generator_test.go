@@ -97,7 +97,7 @@ var onGenerator = list{title: "generator", pkg: "internal/generator", mutants: [
 	{"a swap without a marker", handoverGo, `old.state != stopped && !g.term.CompareAndSwap(old, marker)` + and + `g.term.CompareAndSwap(marker, t)`, `false` + and + `g.term.CompareAndSwap(old, t)`, "TestEveryInterleavingOfIssuersAndASwapper"},
 	{"a swap ends by a plain store", handoverGo, `installed := g.term.CompareAndSwap(marker, t)`, "installed := true\n\tg.term.Store(t)", "TestEveryInterleavingOfALateRenewalAStopAndASwap"},
 	{"the last use is that of the next range", handoverGo, "return g.lastUsed(old, used), err", "return g.lastUsed(old, max(used, g.last.Load()+1)), err", "TestSwapToALowerWorkerRises"},
-	{"a swap that a stop interrupts forgets the last use", handoverGo, "err = ErrStopped\n", "return 0, ErrStopped\n", "TestEveryInterleavingOfATurnAStopAndASwap"},
+	{"a swap that a stop interrupts forgets the last use", handoverGo, "err = ErrClosed\n", "return 0, ErrClosed\n", "TestEveryInterleavingOfATurnAStopAndASwap"},
 	{"the last use is the start of its tick", handoverGo, `>>g.seqBits+1).UnixMilli() - 1`, `>>g.seqBits).UnixMilli()`, "TestLastUsedIsTheEndOfTheLastTick"},
 	// Renewing.
 	{"a renewal is installed by a plain store", handoverGo, `if !g.term.CompareAndSwap(cur, t) {`, "g.term.Store(t)\n\tif true {\n\t\treturn true\n\t}\n\tif cur == nil {", "TestEveryInterleavingOfALateRenewalAStopAndASwap"},

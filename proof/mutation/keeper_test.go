@@ -105,8 +105,8 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"a stop waits for what hangs", "internal/keeper/stop.go", "k.interrupt(\"stopped\")\n\t}\n\tk.mu.Unlock()", "_ = 0\n\t}\n\tk.mu.Unlock()", "TestStopBesideAnythingOnAFrozenStore/a reset"},
 	{"borrows though it is stopped", "internal/keeper/start.go", "if ctx.Err() != nil {\n\t\treturn k.attempted(began, context.Cause(ctx))", "if false {\n\t\treturn nil", "TestStartWithAnEndedContext"},
 	// What the log says.
-	{"ids stop without a word", outageGo, `errors.Is(err, generator.ErrLeaseExpired) &&`, `errors.Is(err, generator.ErrStopped) &&`, "TestTheLogTellsAnOutage/the center is away"},
-	{"says that ids stop while they go on", outageGo, `case err == nil:` + and + `case errors.Is(err, generator.ErrLeaseExpired) &&`, `case errors.Is(err, generator.ErrStopped):` + and + `case`, "TestTheLogTellsWhenIdsStopped/after the timer"},
+	{"ids stop without a word", outageGo, `errors.Is(err, generator.ErrLeaseExpired) &&`, `errors.Is(err, generator.ErrClosed) &&`, "TestTheLogTellsAnOutage/the center is away"},
+	{"says that ids stop while they go on", outageGo, `case err == nil:` + and + `case errors.Is(err, generator.ErrLeaseExpired) &&`, `case errors.Is(err, generator.ErrClosed):` + and + `case`, "TestTheLogTellsWhenIdsStopped/after the timer"},
 	{"ids resume without a word", outageGo, `if !since.IsZero() {`, `if false {`, "TestTheLogTellsAnOutage/the center is away"},
 	{"tells one outage only", outageGo, "} else {\n\t\to.timer.Reset(k.left(lent))", "} else if false {", "TestTheLogTellsAnOutage/and does not heed contexts, after another start"},
 	{"a start that fails says so only at its end", "internal/keeper/start.go", "k.failed(ctx, \"worker id not borrowed; retrying\", err)\n\t\t// The end", "// The end", "TestFailingStart"},

@@ -321,7 +321,7 @@ func kindOf(err error) string {
 		{generator.ErrLeaseExpired, "expired"},
 		{generator.ErrExhausted, "exhausted"},
 		{generator.ErrNotStarted, "not started"},
-		{generator.ErrStopped, "stopped"},
+		{generator.ErrClosed, "stopped"},
 	} {
 		if errors.Is(err, kind.err) {
 			return kind.name

@@ -18,5 +18,5 @@ func Print(center lease.Center) error {
 		return err
 	}
 	fmt.Println(w.NextID())
-	return w.Stop(ctx)
+	return w.Close()
 }

@@ -266,7 +266,7 @@ func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		ids snowflake.Source
 		is  error
-	}{{notStarted(t), snowlease.ErrNotStarted}, {&failing{err: broken}, broken}, {stopped, snowlease.ErrStopped}} {
+	}{{notStarted(t), snowlease.ErrNotStarted}, {&failing{err: broken}, broken}, {stopped, snowlease.ErrClosed}} {
 		source.ids = c.ids
 		err := create.Exec(ctx)
 		require.ErrorIs(t, err, c.is)

@@ -52,7 +52,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, worker.Stop(ctx)) }()
+	defer func() { err = errors.Join(err, worker.Close()) }()
 
 	if _, err := db.NewCreateTable().Model((*order)(nil)).IfNotExists().Exec(ctx); err != nil {
 		return err

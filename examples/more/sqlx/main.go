@@ -48,7 +48,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, worker.Stop(ctx)) }()
+	defer func() { err = errors.Join(err, worker.Close()) }()
 
 	if _, err := db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS orders (id BIGINT PRIMARY KEY, after BIGINT, total BIGINT NOT NULL)`); err != nil {
 		return err

@@ -16,5 +16,5 @@ func Print(store idworker.Option) error {
 		return err
 	}
 	fmt.Println(w.NextID())
-	return w.Stop(ctx)
+	return w.Close()
 }
