@@ -8,8 +8,9 @@
 // NewPoolCollector adds the use of the namespace's worker ids, for one query of the center
 // per minute. NewSegmentCollector adds the numbers of idworker's Config.Segments. With fx,
 // Module puts the first two collectors into the group "metrics-collectors". OpenTelemetry
-// reads a registry through its bridge, go.opentelemetry.io/contrib/bridges/prometheus:
-// examples/more/otel in the repository does so.
+// reads a registry through its bridge, go.opentelemetry.io/contrib/bridges/prometheus, as in
+// examples/more/otel of the repository. Its service.name and service.instance.id become the
+// labels job and instance of the alert rules.
 //
 // Series of segments have the labels idworker_segment_name and idworker_segment_store, all
 // others idworker_namespace and idworker_center. A label "namespace" would clash with the
