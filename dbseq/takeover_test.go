@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/takeover"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/migrate/takeover"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

@@ -79,7 +79,8 @@ cmd/internal/cli
 console metrics
 idworker
 gormplugin
-migrate
+internal/takeover
+internal/migrate
 providers
 internal/counter numbers/redissegments dbseq/gormdb
 dbseq redisseq hostseq casstore
@@ -96,7 +97,7 @@ internal/settings
 lease
 internal/generator internal/prefetch publicid
 snowflake
-internal/bounded internal/dsn internal/fault internal/hostclock internal/numberstore internal/test/logtest internal/test/testserver schema
+internal/bounded internal/dsn internal/fault internal/hostclock internal/numberstore internal/test/logtest internal/test/testserver internal/schema
 internal/printable internal/test/limit
 END
 standard snowflake
@@ -106,8 +107,8 @@ standard lease
 standard .
 standard casstore
 standard hostseq
-standard migrate
-standard migrate/takeover
+standard internal/migrate
+standard internal/takeover
 standard numbers/segment
 standard numbers/history
 standard numbers/series

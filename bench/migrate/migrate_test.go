@@ -13,9 +13,9 @@ import (
 	"github.com/yitter/idgenerator-go/idgen"
 
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/migrate"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/migrate"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/migrate"
+	"github.com/snowlease/snowlease/internal/takeover"
 	testlimit "github.com/snowlease/snowlease/internal/test/limit"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/migrate"
-	"github.com/snowlease/snowlease/migrate/takeover"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

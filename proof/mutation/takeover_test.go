@@ -1,12 +1,12 @@
 package mutation_test
 
 const (
-	takeGo  = "migrate/takeover/take.go"
-	apartGo = "migrate/takeover/apart.go"
+	takeGo  = "internal/takeover/take.go"
+	apartGo = "internal/takeover/apart.go"
 )
 
 // onTakeover is what lets worker ids change sides.
-var onTakeover = list{title: "takeover", pkg: "migrate/takeover", mutants: []mutant{
+var onTakeover = list{title: "takeover", pkg: "internal/takeover", mutants: []mutant{
 	{"the old namespace lends on", takeGo, `r.Retired, err = old.retire(ctx, next)`, `r.Retired = true`, "TestTakeRetires"},
 	{"a namespace of which a part was taken over is retired", takeGo, `op == nil || !s.whole()`, `op == nil`, "TestTakeRetires"},
 	{"new floors below old marks", takeGo, `if g.Floor < r.Mark {`, `if false {`, "TestTake"},

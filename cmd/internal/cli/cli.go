@@ -72,7 +72,7 @@ type group struct {
 func groups(p program) []group {
 	list := []group{
 		{"Ids", []*cobra.Command{decodeCommand(p), encodeCommand(), publicIDCommand(p), layoutCommand(), inspectCommand()}},
-		{"Worker ids", []*cobra.Command{workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), retireCommand(p)}},
+		{"Worker ids", []*cobra.Command{workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), takeoverCommand(p), retireCommand(p)}},
 		{"Configuration", []*cobra.Command{configCommand()}},
 	}
 	if p.Numbers {

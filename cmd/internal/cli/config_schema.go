@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowlease/snowlease/schema"
+	"github.com/snowlease/snowlease/internal/schema"
 )
 
 func configCommand() *cobra.Command {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/schema"
+	"github.com/snowlease/snowlease/internal/schema"
 )
 
 func TestConfigCheck(t *testing.T) {

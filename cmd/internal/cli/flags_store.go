@@ -76,7 +76,7 @@ func must(err error) {
 }
 
 // complete checks the flags. A namespace is required unless optional is set.
-func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
+func (f *storeFlags) complete(cmd *cobra.Command, optional bool) error {
 	if err := f.app.read(cmd); err != nil {
 		return err
 	}
@@ -86,6 +86,23 @@ func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
 			f.quarantine, f.waits = c.WithDefaults().Store.Quarantine, c.Store.WaitReplicas
 		}
 	}
+	if err := f.locate(); err != nil {
+		return err
+	}
+	if f.quarantine.Validate() != nil {
+		return fmt.Errorf("--quarantine %q is unknown: choose %s or %s", f.quarantine, lease.QuarantineOnChange, lease.QuarantineNever)
+	}
+	if f.namespace == "" && optional {
+		return nil
+	}
+	if f.namespace == "" {
+		return errors.New("--namespace is empty: give the namespace of the application's configuration, or its file with --config")
+	}
+	return lease.CheckNamespace(f.namespace)
+}
+
+// locate finds the store.
+func (f *storeFlags) locate() (err error) {
 	text := f.store
 	if f.from = "--store"; text == "" {
 		f.from, text = envStore, os.Getenv(envStore)
@@ -105,16 +122,7 @@ func (f *storeFlags) complete(cmd *cobra.Command, optional bool) (err error) {
 	if err := f.at.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", f.from, err)
 	}
-	if f.quarantine.Validate() != nil {
-		return fmt.Errorf("--quarantine %q is unknown: choose %s or %s", f.quarantine, lease.QuarantineOnChange, lease.QuarantineNever)
-	}
-	if f.namespace == "" && optional {
-		return nil
-	}
-	if f.namespace == "" {
-		return errors.New("--namespace is empty: give the namespace of the application's configuration, or its file with --config")
-	}
-	return lease.CheckNamespace(f.namespace)
+	return nil
 }
 
 // tables returns the prefix of tables.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowlease/snowlease/internal/migrate"
 	"github.com/snowlease/snowlease/internal/printable"
-	"github.com/snowlease/snowlease/migrate"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -103,7 +103,9 @@ func (f *sourceFlags) read() (s migrate.Source, err error) {
 	case f.workers == "" && f.name != "" && !s.Chooses && !s.SequenceFirst:
 		return s, errors.New("give the --workers in use, or \"any\" if they are not known")
 	case f.workers != "" && f.workers != "any":
-		s.Workers, err = parseWorkers(f.workers, s.Layout.Workers())
+		if s.Workers, err = parseWorkers(f.workers, s.Layout.Workers()); err != nil {
+			err = fmt.Errorf("--workers is not \"any\", and %w", err)
+		}
 	}
 	return s, err
 }
@@ -118,7 +120,7 @@ func parseWorkers(s string, n int64) (list []int64, err error) {
 		first, err1 := strconv.ParseInt(from, 10, 64)
 		last, err2 := strconv.ParseInt(to, 10, 64)
 		if err1 != nil || err2 != nil || first < 0 || last < first || last >= n {
-			return nil, fmt.Errorf("--workers %s is neither \"any\" nor worker ids of 0-%d, such as 1-3,7", printable.Quote(s), n-1)
+			return nil, fmt.Errorf("%s is not worker ids of 0-%d, such as 1-3,7", printable.Quote(s), n-1)
 		}
 		for ; first <= last; first++ {
 			list = append(list, first)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/migrate"
+	"github.com/snowlease/snowlease/internal/migrate"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

@@ -267,8 +267,8 @@ func TestUsage(t *testing.T) {
 		"inspect - --workers=1":                        "give --source, or both --epoch and --bits",
 		"inspect - --bits=41/10/0/12":                  "give --source, or both --epoch and --bits",
 		"inspect - --bits=41/5/17":                     "is not time/worker/business/sequence",
-		"inspect - --source=bwmarrin --workers=1-1024": "nor worker ids of 0-1023",
-		"inspect - --source=bwmarrin --workers=a":      "nor worker ids of 0-1023",
+		"inspect - --source=bwmarrin --workers=1-1024": "is not worker ids of 0-1023",
+		"inspect - --source=bwmarrin --workers=a":      "is not worker ids of 0-1023",
 		"init": "--store is empty",
 	} {
 		requireUsage(t, in(t), line, want)

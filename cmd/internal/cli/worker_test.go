@@ -66,6 +66,40 @@ func TestOperations(t *testing.T) {
 	})
 }
 
+// takeover hands worker ids to a namespace with more of them, first a part, then all. It fails while one
+// is in use, and can be repeated.
+func TestTakeover(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(s scene) {
+		s.ok("init --yes --skew=0s")
+		c, to := s.center(), " --namespace=orders --to-namespace=orders-2"
+		s.exits(exitFailed, "takeover --yes --to-namespace=orders-2", "orders-2")
+		s.numbers.ok("init --yes --namespace=orders-2 --bits=41/10/0/12")
+		s.exits(exitNo, "takeover --check --to-namespace=orders-2 --workers=0-15", "the old worker ids 0-15 have the bits of the new worker ids 0-511")
+		s.ok("takeover --check --to-namespace=orders-2 --workers=0-15 --to-workers=512-1023", "may run side by side")
+		for _, wrong := range []string{"1,3", "31-32", "x"} {
+			s.exits(exitFailed, "takeover --to-namespace=orders-2 --yes --workers="+wrong)
+		}
+		s.exits(exitNo, "no | takeover --to-namespace=orders-2", `Hand over worker ids of namespace "orders" (all, which retires it) to "orders-2"?`)
+		g := s.lend(c)
+		part := fmt.Sprintf("takeover --yes --workers=%d --to-workers=512-515", g.Worker) + to
+		s.numbers.exits(exitNo, part, fmt.Sprintf("worker id %d of the old side is lent to", g.Worker), "(nothing was changed)")
+		require.NoError(s, c.Release(s.Context(), g, g.Floor))
+		s.numbers.ok(part, `namespace "orders-2" at `, `has taken over, with worker ids 512-515; namespace "orders" lends none of the old ones until `)
+		s.numbers.exits(exitNo, part, "is lent to")
+
+		s.numbers.ok("init --yes --ttl=1s --max-ttl=1s --skew=100ms --namespace=bills")
+		s.numbers.ok("init --yes --namespace=bills-2 --bits=41/6/0/16")
+		const all = "takeover --yes --namespace=bills --to-namespace=bills-2"
+		s.numbers.ok(all, `namespace "bills" is retired`)
+		s.numbers.ok("workers --namespace=bills", "retired: its worker ids were taken over by namespace \"bills-2\"")
+		s.numbers.ok(all, `namespace "bills" is retired`)
+		s.numbers.exits(exitFailed, all+"-3")
+		s.numbers.exits(exitFailed, "takeover --yes --namespace=orders-2 --to-namespace=bills", "bills")
+		s.numbers.exits(exitFailed, "takeover --yes --namespace=bills --to-namespace=orders-2", "retired")
+	})
+}
+
 // A sequence of numbers is created, resumed above the numbers in use, and never lowered. A SQL
 // database lists its sequences, of a series with the period and its number.
 func TestSegments(t *testing.T) {

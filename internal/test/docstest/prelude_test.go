@@ -7,7 +7,7 @@ var packages = map[string]string{
 	"sqlite": "github.com/libtnb/sqlite", "dbseq": base + "/dbseq", "redisseq": base + "/redisseq",
 	"idworker": base + "/idworker", "lease": base + "/lease", "snowlease": base, "snowflake": base + "/snowflake",
 	"segment": base + "/numbers/segment", "series": base + "/numbers/series", "hostseq": base + "/hostseq", "casstore": base + "/casstore", "history": base + "/numbers/history",
-	"migrate": base + "/migrate", "takeover": base + "/migrate/takeover", "ordernumber": base + "/numbers/ordernumber", "console": base + "/console",
+	"ordernumber": base + "/numbers/ordernumber", "console": base + "/console",
 	"gormplugin": base + "/gormplugin", "publicid": base + "/publicid", "yaml": "go.yaml.in/yaml/v3", "providers": base + "/providers",
 	"leasetest": base + "/lease/leasetest", "testing": "testing",
 	"gormdb": base + "/dbseq/gormdb", "sql": "database/sql", "json": "encoding/json", "stdlib": "github.com/jackc/pgx/v5/stdlib", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/migrate"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/migrate"
 )
 
 // A Report says what Take found and did. Times are Unix milliseconds.
@@ -43,7 +43,7 @@ func (e *LiveError) Error() string {
 	if e.Holder != "" {
 		who = fmt.Sprintf("is lent to %q until", e.Holder)
 	}
-	return fmt.Sprintf("takeover: worker id %d of the %s side %s %s; stop its process or wait, then call Take again (nothing was changed)",
+	return fmt.Sprintf("takeover: worker id %d of the %s side %s %s; stop its process or wait, then run it again (nothing was changed)",
 		e.Worker, e.Side, who, e.Until.UTC().Format(time.RFC3339Nano))
 }
 
@@ -83,7 +83,7 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 	err = held.seal(ctx, &r)
 	if old.retiredFor(next, err) {
 		if late := held.outlast(ctx, next, &r); late != nil {
-			return Report{}, fmt.Errorf("%w; if a Take has returned no error, there is nothing to do; otherwise stop the new processes and call Take again: %w", err, late)
+			return Report{}, fmt.Errorf("%w; if a takeover has succeeded, there is nothing to do; otherwise stop the new processes and run it again: %w", err, late)
 		}
 		r.Retired = true
 		return r, nil
@@ -253,7 +253,7 @@ func (h *hold) renew(ctx context.Context, i int) error {
 	began := time.Now()
 	g, err := h.Center.Renew(ctx, h.grants[i])
 	if err != nil {
-		return fmt.Errorf("takeover: worker id %d of the old side could not be kept meanwhile; call Take again, nearer to its store: %w", h.grants[i].Worker, err)
+		return fmt.Errorf("takeover: worker id %d of the old side could not be kept meanwhile; run the takeover again, nearer to its store: %w", h.grants[i].Worker, err)
 	}
 	h.grants[i], h.renewed[i] = g, began
 	return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/schema"
+	"github.com/snowlease/snowlease/internal/schema"
 )
 
 var update = flag.Bool("update", false, "write snowlease.schema.json")
@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write snowlease.schema.json")
 func TestUpToDate(t *testing.T) {
 	g := generator{t: t, packages: map[string]*source{}}
 	root := g.object(reflect.TypeFor[idworker.Config]())
-	root.Schema, root.ID = "https://json-schema.org/draft/2020-12/schema", "https://github.com/snowlease/snowlease/schema/snowlease.schema.json"
+	root.Schema, root.ID = "https://json-schema.org/draft/2020-12/schema", "https://github.com/snowlease/snowlease/internal/schema/snowlease.schema.json"
 	root.Title = "idworker.Config"
 	var want bytes.Buffer
 	e := json.NewEncoder(&want)
@@ -39,7 +39,7 @@ func TestUpToDate(t *testing.T) {
 		return
 	}
 	if want.String() != schema.Config() { // both are long
-		t.Error("snowlease.schema.json is not the schema of idworker.Config: run go generate ./schema")
+		t.Error("snowlease.schema.json is not the schema of idworker.Config: run go generate ./internal/schema")
 	}
 }
 
@@ -138,7 +138,7 @@ func (g *generator) source(pkg string) *source {
 	}
 	s := &source{fields: map[string]string{}, constants: map[string][]string{}}
 	g.packages[pkg] = s
-	files, err := filepath.Glob(filepath.Join("..", strings.TrimPrefix(pkg, module), "*.go"))
+	files, err := filepath.Glob(filepath.Join("../..", strings.TrimPrefix(pkg, module), "*.go"))
 	require.NoError(g.t, err)
 	require.NotEmpty(g.t, files, pkg)
 	for _, name := range files {

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/snowlease/snowlease/internal/migrate"
 	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/internal/takeover"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/migrate"
-	"github.com/snowlease/snowlease/migrate/takeover"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

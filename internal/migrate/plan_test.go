@@ -13,7 +13,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/generator"
-	"github.com/snowlease/snowlease/migrate"
+	"github.com/snowlease/snowlease/internal/migrate"
 	"github.com/snowlease/snowlease/snowflake"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/snowlease/snowlease/casstore"
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/takeover"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/migrate/takeover"
 )
 
 // After all worker ids of a namespace are taken over, processes with its configuration

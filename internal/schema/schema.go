@@ -2,7 +2,7 @@
 // the file snowlease.schema.json, which "snowlease config schema" also prints.
 //
 // The file is generated from the fields of Config, their tags and doc comments. Do not
-// edit it; run go generate ./schema.
+// edit it; run go generate ./internal/schema.
 package schema
 
 import _ "embed"
