@@ -21,7 +21,7 @@ var (
 	ofTests  = regexp.MustCompile(`\| (?:test|held by|killed by) \|`)
 	goName   = regexp.MustCompile("`((" + `[a-z]+` + `)\.[A-Z]\w*(?:\.[A-Z]\w*)?)`)
 	metric   = regexp.MustCompile("`(idworker_[a-z_]+)")
-	alert    = regexp.MustCompile("`(IdWorker[A-Z][A-Za-z]+)`")
+	alert    = regexp.MustCompile(`\b(IdWorker[A-Z][A-Za-z]+)`)
 	contract = regexp.MustCompile("contract: `([^`]+)`")
 )
 
