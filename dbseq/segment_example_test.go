@@ -31,7 +31,7 @@ func ExampleCenter_Numbers() {
 	}
 	defer orders.Close()
 	for range 3 {
-		fmt.Println(orders.NextID())
+		fmt.Println(orders.Next(context.Background()))
 	}
 	// Output:
 	// 1000 <nil>

@@ -19,13 +19,13 @@ func TestSegmentsWipedWhileRunning(t *testing.T) {
 		for _, wipe := range []string{"DELETE FROM snowlease_segment", "DROP TABLE snowlease_segment"} {
 			db := e.db(t, dsn)
 			s := segments(t, db)
-			cfg := segment.Config{Step: 10, MaxStep: 10, Wait: 10 * time.Second}
+			cfg := segment.Config{Step: 10, MaxStep: 10}
 			strict := cfg
 			strict.Order = segment.OrderStrict
 			all := []*segment.Issuer{issuer(t, s, cfg), issuer(t, s, cfg), issuer(t, s, strict)}
 			seen := map[int64]bool{}
 			take := func(i *segment.Issuer) error {
-				n, err := i.NextID()
+				n, err := i.Next(t.Context())
 				require.False(t, seen[n] && err == nil, "%d was issued before", n)
 				seen[n] = true
 				return err

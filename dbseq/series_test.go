@@ -192,7 +192,7 @@ func TestGaplessSeriesThatIssuesNothing(t *testing.T) {
 		require.NotZero(t, st.Failures)
 		require.False(t, st.FailingSince.IsZero())
 		require.Equal(t, segment.StateWaiting, st.State)
-		require.Error(t, s.Healthy(t.Context()))
+		require.Error(t, s.Healthy())
 	})
 }
 

@@ -111,7 +111,7 @@ func TestStartAfterStop(t *testing.T) {
 				for _, c := range cfg.Segments {
 					numbers, err := small.Of(c.Name)
 					require.NoError(t, err)
-					_, err = numbers.NextID()
+					_, err = numbers.Next(t.Context())
 					require.NoError(t, err)
 				}
 				if inDB {
@@ -464,7 +464,7 @@ func TestWithoutGORM(t *testing.T) {
 			require.NoError(t, err)
 			bills, err := s.Of(name)
 			require.NoError(t, err)
-			n, err := bills.NextIDWait(t.Context())
+			n, err := bills.Next(t.Context())
 			require.NoError(t, err)
 			require.EqualValues(t, 1000, n)
 			st := s.Status()

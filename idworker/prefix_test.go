@@ -41,7 +41,7 @@ func TestTablePrefix(t *testing.T) {
 	a.RequireStart()
 	g, err := s.Of("order_no")
 	require.NoError(t, err)
-	_, err = g.NextID()
+	_, err = g.Next(t.Context())
 	require.NoError(t, err)
 	a.RequireStop()
 	require.Equal(t, []string{"shop_meta", "shop_segment", "shop_slot", "shop_ticket"}, tablesOf(t, db))

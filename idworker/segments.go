@@ -45,7 +45,7 @@ type numbers interface {
 	Close() error
 	Status() segment.Status
 	Reset()
-	Healthy(ctx context.Context) error
+	Healthy() error
 }
 
 // all returns the segments, then the series, sorted by name.
@@ -272,10 +272,10 @@ func (s *Segments) Reset() {
 
 // Healthy returns nil if all segments and series can issue numbers, or the reasons why some
 // cannot. It does no I/O.
-func (s *Segments) Healthy(ctx context.Context) error {
+func (s *Segments) Healthy() error {
 	var errs []error
 	for _, n := range s.all() {
-		errs = append(errs, n.Healthy(ctx))
+		errs = append(errs, n.Healthy())
 	}
 	return errors.Join(errs...)
 }

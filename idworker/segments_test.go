@@ -1,6 +1,7 @@
 package idworker_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -60,12 +61,12 @@ func TestSegments(t *testing.T) {
 				require.ErrorContains(t, err, fmt.Sprintf("configured: %q", []string{"members", "orders", "shared"}))
 				g, err := s.Of("orders")
 				require.NoError(t, err)
-				_, err = g.NextID()
+				_, err = g.Next(t.Context())
 				require.ErrorIs(t, err, snowlease.ErrNotStarted)
-				require.ErrorIs(t, s.Healthy(t.Context()), snowlease.ErrNotStarted)
+				require.ErrorIs(t, s.Healthy(), snowlease.ErrNotStarted)
 				require.Empty(t, s.Status())
 				a.RequireStart()
-				require.NoError(t, s.Healthy(t.Context()))
+				require.NoError(t, s.Healthy())
 
 				ids := make([]int64, 5)
 				require.NoError(t, g.NextIDs(t.Context(), ids))
@@ -73,12 +74,12 @@ func TestSegments(t *testing.T) {
 				require.Equal(t, ids[0]+4, ids[4])
 				m, err := s.Of("members")
 				require.NoError(t, err)
-				n, err := m.NextID()
+				n, err := m.Next(t.Context())
 				require.NoError(t, err)
 				require.True(t, n >= 5 && n < 1000, n)
 				shared, err := s.Of("shared")
 				require.NoError(t, err)
-				n, err = shared.NextID()
+				n, err = shared.Next(t.Context())
 				require.NoError(t, err)
 				require.EqualValues(t, 7+round, n)
 				st := s.Status()
@@ -87,7 +88,7 @@ func TestSegments(t *testing.T) {
 				require.Equal(t, int64(5), st[1].Issued)
 				require.Equal(t, cfg.Namespace+"/members", m.Status().Name)
 				a.RequireStop()
-				_, err = g.NextID()
+				_, err = g.Next(t.Context())
 				require.ErrorIs(t, err, segment.ErrClosed)
 			}
 		})
@@ -102,7 +103,7 @@ func TestWaitReplicasOfSegments(t *testing.T) {
 	store, err := redissegments.New(client)
 	require.NoError(t, err)
 	for where, want := range map[idworker.SegmentStore]error{idworker.SegmentStoreRedis: redisseq.ErrNotReplicated, idworker.SegmentStoreDBRedis: nil} {
-		g := segment.Config{Namespace: namespace(t), Name: "orders", Order: segment.OrderStrict, Wait: 30 * time.Second}
+		g := segment.Config{Namespace: namespace(t), Name: "orders", Order: segment.OrderStrict}
 		if want != nil {
 			require.NoError(t, store.Create(t.Context(), g.Namespace+"/orders", 1))
 		}
@@ -112,7 +113,15 @@ func TestWaitReplicasOfSegments(t *testing.T) {
 		a.RequireStart()
 		numbers, err := s.Of(g.Name)
 		require.NoError(t, err)
-		_, err = numbers.NextID() // gives up at the first failure
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { // give up at the first failure
+			defer cancel()
+			for numbers.Status().Failures == 0 && ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		_, err = numbers.Next(ctx)
+		cancel()
 		require.ErrorIs(t, err, want, where)
 		a.RequireStop()
 	}

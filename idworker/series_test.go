@@ -34,7 +34,7 @@ func TestSeries(t *testing.T) {
 	require.NoError(t, err)
 	_, err = orders.Next(t.Context(), "")
 	require.ErrorIs(t, err, segment.ErrNotStarted)
-	require.ErrorIs(t, s.Healthy(t.Context()), segment.ErrNotStarted)
+	require.ErrorIs(t, s.Healthy(), segment.ErrNotStarted)
 	a.RequireStart()
 	bills, err := s.Series("bills")
 	require.NoError(t, err)
@@ -59,13 +59,13 @@ func TestSeries(t *testing.T) {
 	}
 	ns := cfg.Namespace
 	require.Equal(t, []string{ns + "/members process", ns + "/bills gapless", ns + "/orders strict"}, names)
-	require.NoError(t, s.Healthy(t.Context()))
+	require.NoError(t, s.Healthy())
 	_, err = s.Series("nobody")
 	require.ErrorContains(t, err, `series "nobody" is not configured (configured: ["bills" "orders"])`)
 	a.RequireStop()
 	_, err = orders.Next(t.Context(), "")
 	require.ErrorIs(t, err, segment.ErrClosed, "although it has numbers left")
-	require.ErrorIs(t, orders.Healthy(t.Context()), segment.ErrClosed)
+	require.ErrorIs(t, orders.Healthy(), segment.ErrClosed)
 }
 
 // What Module cannot open is an error of the graph, by its key. Series are in a database,

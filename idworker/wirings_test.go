@@ -276,7 +276,7 @@ func numbers(t *testing.T, c idworker.Config) string {
 	defer a.RequireStop()
 	g, err := s.Of("order_no")
 	require.NoError(t, err)
-	n, err := g.NextID()
+	n, err := g.Next(t.Context())
 	if err != nil { // segments in Redis are created by hand
 		return err.Error()
 	}

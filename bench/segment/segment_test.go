@@ -29,7 +29,7 @@ var ways = []way{
 		}
 		t.Cleanup(func() { _ = i.Close() })
 		return func() int64 {
-			n, err := i.NextID()
+			n, err := i.Next(t.Context())
 			if err != nil {
 				t.Error(err)
 			}

@@ -112,7 +112,7 @@ func TestTxOfNone(t *testing.T) {
 			require.NoError(t, db.Create(&Bill{Tenant: "a", ID: 2 + count(t, db), from: bills}).Error)
 		}
 		numbersOf(t, db, "a", "B001", "B002")
-		require.NoError(t, bills.Healthy(t.Context()), "it is no fault of the store")
+		require.NoError(t, bills.Healthy(), "it is no fault of the store")
 		given, err := store.Given(t.Context(), "shop/bills.a")
 		require.NoError(t, err)
 		require.EqualValues(t, 2, given)

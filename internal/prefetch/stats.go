@@ -28,12 +28,16 @@ type Stats struct {
 // remindEvery is how often Changed is called while there are no numbers.
 const remindEvery = 30 * time.Second
 
+// patience is how long a caller waits in vain before the end of its context means a slow store.
+const patience = time.Second
+
 // Call notes the answer of a call of the store. own says that the end of ctx means a slow
 // store, not a caller who has left.
 func (e *Issuer) Call(ctx context.Context, own bool, call func() error) error {
 	began := time.Now()
 	err := call()
-	conclusive := err == nil || own || ctx.Err() == nil
+	late := !e.Look && errors.Is(err, context.DeadlineExceeded) && time.Since(began) >= patience
+	conclusive := err == nil || own || late || ctx.Err() == nil
 	kind, dry := e.Kind(err), err != nil && e.Stats().AtHand == 0
 	e.mu.Lock()
 	s := &e.stats

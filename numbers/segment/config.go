@@ -67,9 +67,6 @@ type Config struct {
 	// Cover is how long a segment should last at the current rate, 100ms to 24h.
 	// Default: 10s.
 	Cover time.Duration `yaml:"cover" json:"cover" env:"COVER"`
-	// Wait bounds how long NextID waits for the store. NextIDWait and NextIDs wait as long
-	// as their context instead. Default: 1s.
-	Wait time.Duration `yaml:"wait" json:"wait" env:"WAIT"`
 }
 
 // WithDefaults returns c with its zero fields filled in.
@@ -87,7 +84,6 @@ func (c Config) WithDefaults() Config {
 	c.MinStep = cmp.Or(c.MinStep, min(10, c.Step))
 	c.MaxStep = cmp.Or(c.MaxStep, max(1_000_000, c.Step))
 	c.Cover = cmp.Or(c.Cover, 10*time.Second)
-	c.Wait = cmp.Or(c.Wait, time.Second)
 	return c
 }
 
@@ -105,8 +101,6 @@ func (c Config) Validate() error {
 	f.Check("step", c.Step, c.MinStep < 1 || c.Step < c.MinStep || c.MaxStep < c.Step || c.MaxStep > numberstore.MaxReservation,
 		"with min_step %d and max_step %d is out of order: give 1 <= min_step <= step <= max_step <= %d", c.MinStep, c.MaxStep, numberstore.MaxReservation)
 	f.Check("cover", c.Cover, c.Cover < 100*time.Millisecond || c.Cover > 24*time.Hour, "is not from 100ms to 24h")
-	f.Check("wait", c.Wait, c.Wait < 0, "is negative: give how long NextID may wait for the store, such as 1s")
-	f.Millis("wait", max(c.Wait, 0))
 	return f.Err()
 }
 

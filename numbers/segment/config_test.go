@@ -18,7 +18,7 @@ func TestZeroConfigButNamesIsValid(t *testing.T) {
 	require.NoError(t, segment.Config{Namespace: "shop", Name: "since.orders"}.Validate())
 	require.Equal(t, segment.Config{
 		Namespace: "shop", Name: "orders", Order: "process", Start: 1, Max: math.MaxInt64, Create: "auto",
-		Step: 100, MinStep: 10, MaxStep: 1_000_000, Cover: 10 * time.Second, Wait: time.Second,
+		Step: 100, MinStep: 10, MaxStep: 1_000_000, Cover: 10 * time.Second,
 	}, segment.Config{Namespace: "shop", Name: "orders"}.WithDefaults())
 }
 
@@ -52,7 +52,6 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"name long", func(c *segment.Config) { c.Name = strings.Repeat("a", 65) }, []string{"1 to 64"}},
 		{"namespace empty", func(c *segment.Config) { c.Namespace = "" }, []string{"namespace is empty", "such as"}},
 		{"namespace odd", func(c *segment.Config) { c.Namespace = "a/b" }, []string{`namespace "a/b"`, "1 to 64"}},
-		{"wait", func(c *segment.Config) { c.Wait = 1 }, []string{"wait 1ns", "a number without a unit is nanoseconds"}},
 		{"order", func(c *segment.Config) { c.Order = "total" }, []string{`order "total"`, "process, strict"}},
 		{"create", func(c *segment.Config) { c.Create = "maybe" }, []string{`create "maybe"`, "auto, never"}},
 		{"start", func(c *segment.Config) { c.Start = -1 }, []string{"start -1", "from 1"}},
@@ -64,7 +63,6 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"max_step", func(c *segment.Config) { c.MaxStep = numberstore.MaxReservation + 1 }, []string{"max_step 1000000001", "1000000000"}},
 		{"cover short", func(c *segment.Config) { c.Cover = time.Millisecond }, []string{"cover 1ms", "100ms"}},
 		{"cover long", func(c *segment.Config) { c.Cover = 25 * time.Hour }, []string{"cover 25h", "24h"}},
-		{"wait", func(c *segment.Config) { c.Wait = -1 }, []string{"wait -1ns", "such as 1s"}},
 	} {
 		cfg := segment.Config{Namespace: "shop", Name: "orders"}
 		c.change(&cfg)
@@ -76,8 +74,8 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		_, err = segment.Open(t.Context(), new(segmentcheck.Memory), cfg)
 		require.Error(t, err, c.name)
 	}
-	err := segment.Config{Order: "x", Create: "x", Start: -1, Max: -1, Step: -1, Cover: -1, Wait: -1}.Validate()
-	for _, field := range []string{"name", "order", "create", "start", "max", "step", "cover", "wait"} {
+	err := segment.Config{Order: "x", Create: "x", Start: -1, Max: -1, Step: -1, Cover: -1}.Validate()
+	for _, field := range []string{"name", "order", "create", "start", "max", "step", "cover"} {
 		require.ErrorContains(t, err, field, "every fault at once")
 	}
 	_, err = segment.Open(t.Context(), nil, segment.Config{Namespace: "shop", Name: "orders"})

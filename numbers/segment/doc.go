@@ -3,7 +3,7 @@
 //
 //	issuer, err := segment.Open(ctx, store, segment.Config{Namespace: "shop", Name: "orders"})
 //	defer issuer.Close()
-//	number, err := issuer.NextID()
+//	number, err := issuer.Next(ctx)
 //
 // The store is Numbers of a dbseq.Center for a SQL database, such as SQLite in memory in a test, or
 // package numbers/redissegments for Redis. If numbers need not be small, use package snowlease: its

@@ -21,7 +21,7 @@ func Example() {
 	}
 	defer orders.Close()
 
-	number, err := orders.NextID()
+	number, err := orders.Next(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -19,9 +19,9 @@ const answerTime = 5 * time.Second
 
 // Issuer issues the numbers of a name. All methods are safe for concurrent use.
 //
-// NextID suits most callers; it is one atomic add while numbers are prefetched. NextIDs
-// fills a slice, for bulk inserts. NextIDWait waits where NextID fails. Numbers ascend
-// within an Issuer; the package documentation states the other guarantees.
+// Next is one atomic add while numbers are prefetched. NextIDs fills a slice, for bulk inserts, and
+// makes an Issuer a snowflake.Source. Numbers ascend within an Issuer; the package documentation
+// states the other guarantees.
 type Issuer struct {
 	of    *prefetch.Issuer
 	cfg   Config
@@ -145,35 +145,22 @@ func (i *Issuer) Close() error {
 	return nil
 }
 
-// NextID returns the next number. If none is prefetched, it waits for the store for up
-// to Config.Wait, but not for a store that has just failed.
-//
-// Errors: ErrUnavailable, ErrEnd, ErrUnknown, ErrNotStarted, ErrClosed. The number is then
-// 0.
-func (i *Issuer) NextID() (int64, error) {
-	if n, ok := i.of.Take(); ok {
-		return n, nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), i.cfg.Wait)
-	defer cancel()
-	var dst [1]int64
-	err := i.of.Fill(ctx, dst[:], true)
-	return dst[0], unavailable(err)
-}
-
-// NextIDWait returns the next number and waits for it until ctx ends.
+// Next returns the next number. If none is prefetched, it waits for the store until ctx ends.
 //
 // Errors: ErrEnd, ErrUnknown, ErrNotStarted and ErrClosed, without waiting. ErrUnavailable when
 // ctx ends, with its cause, or with a lease.ErrSetup if the store never gave a number. The number
 // is then 0.
-func (i *Issuer) NextIDWait(ctx context.Context) (int64, error) {
+func (i *Issuer) Next(ctx context.Context) (int64, error) {
+	if n, ok := i.of.Take(); ok {
+		return n, nil
+	}
 	var dst [1]int64
 	err := i.NextIDs(ctx, dst[:])
 	return dst[0], err
 }
 
 // NextIDs fills dst with ascending numbers, which need not be consecutive. It waits
-// like NextIDWait and returns the same errors. On error, dst is zeroed and the numbers
+// like Next and returns the same errors. On error, dst is zeroed and the numbers
 // taken for it are never issued. If Reset is called meanwhile, NextIDs starts again, since a
 // copy of the process may have what it has.
 func (i *Issuer) NextIDs(ctx context.Context, dst []int64) error {

@@ -25,7 +25,7 @@ func TestNumbersStartWhereTheyShouldAndRiseByOne(t *testing.T) {
 	for want := int64(1000); want < 1010; want++ {
 		require.Equal(t, want, next(t, i))
 	}
-	n, err := i.NextIDWait(t.Context())
+	n, err := i.Next(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(1010), n)
 	require.Equal(t, []int64{1011, 1012, 1013, 1014, 1015, 1016, 1017, 1018}, batch(t, i, 8), "over several segments")
@@ -100,7 +100,7 @@ func TestNumbersRiseWithinAProcess(t *testing.T) {
 				mu.Lock()
 				before := last
 				mu.Unlock()
-				n, err := i.NextIDWait(t.Context())
+				n, err := i.Next(t.Context())
 				if err != nil || n <= before {
 					t.Errorf("%d after %d: %v", n, before, err)
 					return
@@ -146,7 +146,7 @@ func TestStoreThatWentBack(t *testing.T) {
 		batch(t, bad, 10)
 		require.Eventually(t, func() bool { // what was prefetched is issued still
 			s.memory.Store(begun(t, "shop/bad"))
-			_, err := bad.NextID()
+			_, err := bad.Next(shortly(t, 50*time.Millisecond))
 			return errors.Is(err, segment.ErrStore) && errors.Is(err, segment.ErrUnavailable) && strings.Contains(err.Error(), `"shop/bad"`)
 		}, 10*time.Second, time.Millisecond, order)
 	}
@@ -167,14 +167,12 @@ func TestEndOfTheRange(t *testing.T) {
 			i := open(t, segment.Config{Order: order, Start: last - 24, Max: last, Step: 10}, new(segmentcheck.Memory))
 			require.Equal(t, last, batch(t, i, 25)[24])
 			for range 3 {
-				_, err := i.NextID()
-				require.ErrorIs(t, err, segment.ErrEnd)
-				require.NotErrorIs(t, err, segment.ErrUnavailable)
-				_, err = i.NextIDWait(t.Context())
+				_, err := i.Next(t.Context())
 				require.ErrorIs(t, err, segment.ErrEnd, "no wait for what will not come")
+				require.NotErrorIs(t, err, segment.ErrUnavailable)
 			}
 			require.Equal(t, segment.StateEnded, i.Status().State)
-			require.ErrorIs(t, i.Healthy(t.Context()), segment.ErrEnd)
+			require.ErrorIs(t, i.Healthy(), segment.ErrEnd)
 			_, err := segment.Open(t.Context(), faulty{segment.ErrEnd}, segment.Config{Namespace: "shop", Name: "orders", Start: 1, Max: 1})
 			require.ErrorIs(t, err, segment.ErrEnd)
 		}
@@ -197,7 +195,7 @@ func TestUnknownName(t *testing.T) {
 	strict := cfg
 	strict.Order = segment.OrderStrict
 	i := open(t, strict, m)
-	_, err = i.NextIDWait(t.Context())
+	_, err = i.Next(t.Context())
 	require.ErrorIs(t, err, segment.ErrUnknown)
 	require.Equal(t, segment.StateWaiting, i.Status().State)
 
@@ -257,18 +255,15 @@ func TestStatus(t *testing.T) {
 
 		s.down.Store(true)
 		batch(t, i, 175)
-		_, err := i.NextID()
+		_, err := i.Next(shortly(t, time.Second))
 		require.ErrorIs(t, err, segment.ErrUnavailable)
 		require.ErrorIs(t, err, errDown)
 		st = i.Status()
 		require.Equal(t, segment.StateWaiting, st.State)
 		require.Equal(t, errDown.Error(), st.Error)
 		require.Positive(t, st.Failures)
-		require.Error(t, i.Healthy(t.Context()))
-		require.ErrorIs(t, i.Healthy(t.Context()), errDown)
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		require.ErrorIs(t, i.Healthy(ended), context.Canceled)
+		require.Error(t, i.Healthy())
+		require.ErrorIs(t, i.Healthy(), errDown)
 
 		strict := open(t, segment.Config{Namespace: "shop", Name: "strict", Order: segment.OrderStrict}, forgetful{new(segmentcheck.Memory)})
 		next(t, strict)
@@ -288,37 +283,35 @@ func TestNotStarted(t *testing.T) {
 		i, err := segment.New(&segmentcheck.Memory{}, cfg)
 		require.NoError(t, err)
 		ids := []int64{7}
-		_, err = i.NextID()
-		require.ErrorIs(t, err, segment.ErrNotStarted)
-		_, err = i.NextIDWait(t.Context())
+		_, err = i.Next(t.Context())
 		require.ErrorIs(t, err, segment.ErrNotStarted)
 		require.ErrorIs(t, i.NextIDs(t.Context(), ids), segment.ErrNotStarted)
 		require.Zero(t, ids[0])
-		require.ErrorIs(t, i.Healthy(t.Context()), segment.ErrNotStarted)
+		require.ErrorIs(t, i.Healthy(), segment.ErrNotStarted)
 		require.Equal(t, segment.StateNotStarted, i.Status().State)
 		require.Zero(t, i.Status().Issued)
 		i.Reset()
 
 		require.NoError(t, i.Start(t.Context()))
-		n, err := i.NextID()
+		n, err := i.Next(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, int64(1), n)
 		require.ErrorContains(t, i.Start(t.Context()), "it has started before")
-		n, err = i.NextID()
+		n, err = i.Next(t.Context())
 		require.NoError(t, err, "a second start is no end")
 		require.Equal(t, int64(2), n)
-		require.NoError(t, i.Healthy(t.Context()))
+		require.NoError(t, i.Healthy())
 		require.NoError(t, i.Close())
 		require.NoError(t, i.Close())
-		_, err = i.NextID()
+		_, err = i.Next(t.Context())
 		require.Equal(t, segment.ErrClosed, err)
 		require.Equal(t, segment.ErrClosed, i.NextIDs(t.Context(), make([]int64, 3)))
-		require.Equal(t, segment.ErrClosed, i.Healthy(t.Context()))
+		require.Equal(t, segment.ErrClosed, i.Healthy())
 		st := i.Status()
 		require.Equal(t, segment.StateClosed, st.State)
 		require.Zero(t, st.Remaining+st.Next)
 		require.NoError(t, i.Start(t.Context()))
-		again, err := i.NextID()
+		again, err := i.Next(t.Context())
 		require.NoError(t, err)
 		require.Greater(t, again, n)
 		require.NoError(t, i.Close())

@@ -51,8 +51,8 @@ func TestOneLinePerChange(t *testing.T) {
 				require.Empty(t, lines())
 				for range 2 {
 					s.down.Store(true)
-					for range 50 {
-						_, _ = i.NextID()
+					for range 25 {
+						_, _ = i.Next(shortly(t, time.Second))
 						time.Sleep(time.Second)
 					}
 					since := i.Status().FailingSince.Format("2006-01-02T15:04:05.000Z07:00")
@@ -63,7 +63,7 @@ func TestOneLinePerChange(t *testing.T) {
 					require.Equal(t, []string{answers}, lines())
 				}
 				require.NoError(t, i.Close())
-				_, err := i.NextID()
+				_, err := i.Next(t.Context())
 				require.ErrorIs(t, err, segment.ErrClosed)
 				require.Empty(t, lines())
 			})
@@ -71,23 +71,21 @@ func TestOneLinePerChange(t *testing.T) {
 	}
 }
 
-// A caller or a Close that does not wait for the store is not logged; a NextID that
-// waited for Config.Wait is.
+// A caller or a Close that hardly waits for the store is not logged; a caller that waited for a
+// second is.
 func TestImpatienceIsNotLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
-		i, lines := openLogged(t, segment.Config{Order: segment.OrderStrict, Wait: time.Second}, s)
+		i, lines := openLogged(t, segment.Config{Order: segment.OrderStrict}, s)
 		s.slow(2 * time.Second)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := i.NextIDWait(ctx)
+		_, err := i.Next(shortly(t, 900*time.Millisecond))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Empty(t, lines(), "the store may be well")
-		_, err = i.NextID()
+		_, err = i.Next(shortly(t, time.Second))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		got := lines()
-		require.Len(t, got, 1, "it is slower than Config.Wait")
+		require.Len(t, got, 1, "it is slow")
 		require.Contains(t, got[0], "segment store failing")
 		batch(t, i, 1)
 		require.Equal(t, []string{answers}, lines())
@@ -119,7 +117,7 @@ func TestFailingSince(t *testing.T) {
 				time.Sleep(time.Minute)
 				began := time.Now()
 				for range 20 {
-					_, _ = i.NextID()
+					_, _ = i.Next(shortly(t, time.Second))
 					time.Sleep(time.Second)
 				}
 				synctest.Wait()
@@ -133,7 +131,7 @@ func TestFailingSince(t *testing.T) {
 				require.Zero(t, i.Status().FailingSince)
 				s.down.Store(true)
 				again := time.Now()
-				_ = i.NextIDs(shortly(t), make([]int64, 9))
+				_ = i.NextIDs(shortly(t, time.Second), make([]int64, 9))
 				require.WithinDuration(t, again, i.Status().FailingSince, 0)
 				require.NoError(t, i.Close())
 				require.Zero(t, i.Status().FailingSince, "it needs no more numbers")
@@ -142,9 +140,9 @@ func TestFailingSince(t *testing.T) {
 	}
 }
 
-func shortly(t *testing.T) context.Context {
+func shortly(t *testing.T, wait time.Duration) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -159,21 +157,21 @@ func TestStrictIsReadyAgain(t *testing.T) {
 		s.down.Store(true)
 		for range 3 {
 			began := time.Now()
-			_, err := i.NextID()
+			_, err := i.Next(shortly(t, time.Second))
 			require.ErrorIs(t, err, errDown)
 			time.Sleep(9 * time.Second)
-			require.ErrorIs(t, i.Healthy(t.Context()), errDown)
+			require.ErrorIs(t, i.Healthy(), errDown)
 			require.Equal(t, segment.StateWaiting, i.Status().State)
 			time.Sleep(2 * time.Second)
-			require.NoError(t, i.Healthy(t.Context()))
+			require.NoError(t, i.Healthy())
 			require.False(t, i.Status().FailingSince.After(began), "it has not succeeded")
 		}
 		s.down.Store(false)
 		next(t, i)
-		_, err := i.NextID()
+		_, err := i.Next(t.Context())
 		require.ErrorIs(t, err, segment.ErrEnd)
 		time.Sleep(time.Hour)
-		require.ErrorIs(t, i.Healthy(t.Context()), segment.ErrEnd)
+		require.ErrorIs(t, i.Healthy(), segment.ErrEnd)
 		require.Equal(t, segment.StateEnded, i.Status().State)
 	})
 }

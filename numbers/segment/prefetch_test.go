@@ -73,7 +73,7 @@ func TestOutage(t *testing.T) {
 		var err error
 		for err == nil {
 			lasted = time.Since(start)
-			_, err = i.NextID()
+			_, err = i.Next(shortly(t, time.Second))
 			time.Sleep(10 * time.Millisecond)
 		}
 		require.Greater(t, lasted, 9*time.Second)
@@ -81,13 +81,7 @@ func TestOutage(t *testing.T) {
 		require.ErrorIs(t, err, segment.ErrUnavailable)
 		require.ErrorIs(t, err, errDown)
 		before := time.Now()
-		_, err = i.NextID()
-		require.ErrorIs(t, err, errDown)
-		require.Zero(t, time.Since(before), "no wait for a store that has failed")
-
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		_, err = i.NextIDWait(ctx)
+		_, err = i.Next(shortly(t, 3*time.Second))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, errDown)
 		require.Equal(t, 3*time.Second, time.Since(before))
@@ -97,20 +91,20 @@ func TestOutage(t *testing.T) {
 			s.down.Store(false)
 		}()
 		before = time.Now()
-		_, err = i.NextIDWait(t.Context())
+		_, err = i.Next(t.Context())
 		require.NoError(t, err)
 		require.Less(t, time.Since(before), 34*time.Second, "the store is tried every 2 s or so")
-		require.NoError(t, i.Healthy(t.Context()))
+		require.NoError(t, i.Healthy())
 		use(t, i, 100, time.Minute)
 	})
 }
 
-// NextID waits a bounded time, and a store that hangs is asked again.
+// A call ends with its context, and a store that hangs is asked again.
 func TestSlowStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
-		i := open(t, segment.Config{Step: 10, MaxStep: 10, Wait: 300 * time.Millisecond}, s)
+		i := open(t, segment.Config{Step: 10, MaxStep: 10}, s)
 		synctest.Wait()
 		s.slow(200 * time.Millisecond)
 		batch(t, i, 20)
@@ -122,14 +116,14 @@ func TestSlowStore(t *testing.T) {
 		s.slow(6 * time.Second) // more than an answer may take
 		batch(t, i, 19)
 		before = time.Now()
-		_, err := i.NextID()
+		_, err := i.Next(shortly(t, 300*time.Millisecond))
 		require.ErrorIs(t, err, segment.ErrUnavailable)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, 300*time.Millisecond, time.Since(before))
 		time.Sleep(6 * time.Second)
 		require.Equal(t, segment.StateWaiting, i.Status().State)
 		s.slow(0)
-		n, err := i.NextIDWait(t.Context())
+		n, err := i.Next(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, int64(41), n)
 	})
@@ -156,7 +150,7 @@ func TestOpen(t *testing.T) {
 
 		// A store that cannot be asked ahead shows it at the first number. Later, it may be put right.
 		never := open(t, segment.Config{Order: segment.OrderStrict}, faulty{wrong})
-		_, err = never.NextIDWait(context.Background())
+		_, err = never.Next(context.Background())
 		require.ErrorIs(t, err, segment.ErrUnavailable)
 		require.ErrorIs(t, err, lease.ErrSetup)
 		once := open(t, segment.Config{Order: segment.OrderStrict}, &store{answer: func(call int64, _ numberstore.Request, got numberstore.Range, err error) (numberstore.Range, error) {
@@ -166,7 +160,7 @@ func TestOpen(t *testing.T) {
 			return got, err
 		}})
 		require.Equal(t, int64(1), next(t, once))
-		n, err := once.NextIDWait(ctx)
+		n, err := once.Next(ctx)
 		require.NoError(t, err)
 		require.Equal(t, int64(5), n)
 
@@ -183,8 +177,7 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// If the store fails, NextIDWait waits until its context ends, and NextID does not
-// wait.
+// If the store fails, a call in strict order tries again until its context ends.
 func TestStrictWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,13 +187,7 @@ func TestStrictWaits(t *testing.T) {
 		require.Equal(t, int64(2), s.calls.Load())
 		s.down.Store(true)
 		before := time.Now()
-		_, err := i.NextID()
-		require.ErrorIs(t, err, segment.ErrUnavailable)
-		require.ErrorIs(t, err, errDown)
-		require.Zero(t, time.Since(before))
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		require.ErrorIs(t, i.NextIDs(ctx, make([]int64, 2)), context.DeadlineExceeded)
+		require.ErrorIs(t, i.NextIDs(shortly(t, 3*time.Second), make([]int64, 2)), context.DeadlineExceeded)
 		require.Equal(t, 3*time.Second, time.Since(before))
 		go func() {
 			time.Sleep(10 * time.Second)
@@ -210,7 +197,7 @@ func TestStrictWaits(t *testing.T) {
 
 		s.slow(time.Minute)
 		before = time.Now()
-		_, err = i.NextID()
+		_, err := i.Next(shortly(t, time.Second))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, time.Second, time.Since(before))
 	})

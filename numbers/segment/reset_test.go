@@ -24,7 +24,7 @@ func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 	defer i.Close()
 	seen := map[int64]bool{}
 	next := func() int64 {
-		n, err := i.NextIDWait(t.Context())
+		n, err := i.Next(t.Context())
 		require.NoError(t, err)
 		require.False(t, seen[n])
 		seen[n] = true
@@ -101,7 +101,7 @@ func TestResetForgetsAnswersUnderWay(t *testing.T) {
 		require.NoError(t, err)
 		first := make(chan int64, 1)
 		next := func() {
-			n, err := i.NextIDWait(context.Background())
+			n, err := i.Next(context.Background())
 			if err != nil {
 				t.Error(err)
 			}

@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -29,7 +28,7 @@ type Status struct {
 	Name  string `json:"name"`  // Config.Namespace, a slash and Config.Name
 	Order Order  `json:"order"` // Config.Order
 	Store string `json:"store"` // the name of the store
-	// Next is the number that NextID will return, or 0 if none is prefetched.
+	// Next is the number that Next will return, or 0 if none is prefetched.
 	Next int64 `json:"next"`
 	// Last is the greatest number from the store, or 0 before the first.
 	Last int64 `json:"last"`
@@ -91,13 +90,10 @@ func (i *Issuer) Status() Status {
 	return st
 }
 
-// Healthy returns nil if NextID issues numbers, and otherwise the reason why it does
+// Healthy returns nil if Next issues numbers, and otherwise the reason why it does
 // not. In strict order, where only calls ask the store, an error other than ErrEnd counts for
-// 10 s. Healthy does no I/O. If ctx has ended, it returns the error of ctx.
-func (i *Issuer) Healthy(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("segment: healthy: %w", err)
-	}
+// 10 s. Healthy does no I/O.
+func (i *Issuer) Healthy() error {
 	switch st := i.Status(); st.State {
 	case StateReady:
 		return nil

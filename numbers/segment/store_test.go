@@ -75,7 +75,7 @@ func open(t testing.TB, cfg segment.Config, s segment.Store) *segment.Issuer {
 
 func next(t testing.TB, i *segment.Issuer) int64 {
 	t.Helper()
-	n, err := i.NextID()
+	n, err := i.Next(t.Context())
 	require.NoError(t, err)
 	return n
 }

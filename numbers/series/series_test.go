@@ -319,11 +319,11 @@ func TestOneScopeSaysNothingAboutTheStore(t *testing.T) {
 	require.NoError(t, m.Create(t.Context(), "shop/invoices.early", 209912010000000501))
 	s := open(t, m, &clock{time.Now()}, series.Config{Period: series.Month})
 	next(t, s, "b", 1)
-	require.NoError(t, s.Healthy(t.Context()))
+	require.NoError(t, s.Healthy())
 	_, err := s.Next(t.Context(), "early")
 	require.ErrorIs(t, err, segment.ErrClock)
 	require.ErrorContains(t, err, "a period that has not begun, after 209912010000000000: correct its row")
-	require.NoError(t, s.Healthy(t.Context()), "the process is taken out of service by one tenant")
+	require.NoError(t, s.Healthy(), "the process is taken out of service by one tenant")
 }
 
 // hanging is a store that does not answer.
@@ -348,12 +348,12 @@ func TestStoreHangs(t *testing.T) {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 		}
 		ask(900 * time.Millisecond)
-		require.NoError(t, s.Healthy(t.Context()))
+		require.NoError(t, s.Healthy())
 		ask(time.Second)
-		require.ErrorIs(t, s.Healthy(t.Context()), segment.ErrUnavailable)
+		require.ErrorIs(t, s.Healthy(), segment.ErrUnavailable)
 		require.EqualValues(t, 1, s.Status().Failures)
 		time.Sleep(10 * time.Second)
-		require.NoError(t, s.Healthy(t.Context()))
+		require.NoError(t, s.Healthy())
 	})
 }
 

@@ -59,12 +59,8 @@ func (s *Series) count(began time.Time, err error) {
 }
 
 // Healthy returns nil if the store gives numbers, as far as calls have seen, and otherwise the reason
-// why it does not. An error counts for 10 s, since only calls ask the store. Healthy does no I/O. If
-// ctx has ended, it returns the error of ctx.
-func (s *Series) Healthy(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("series: healthy: %w", err)
-	}
+// why it does not. An error counts for 10 s, since only calls ask the store. Healthy does no I/O.
+func (s *Series) Healthy() error {
 	switch st := s.Status(); st.State {
 	case segment.StateReady:
 		return nil
