@@ -92,6 +92,24 @@ type Unnumbered struct {
 	UserID int64
 }
 
+// shardInKey issues keys that carry the shard of their row, as those of sharding.PKSnowflake do.
+// Tables of ten shards or more end in "_%02d".
+func shardInKey(w *snowlease.Worker) sharding.Config {
+	return sharding.Config{
+		ShardingKey: "user_id", NumberOfShards: shards,
+		PrimaryKeyGenerator: sharding.PKCustom, // before: sharding.PKSnowflake
+		PrimaryKeyGeneratorFn: func(shard int64) int64 {
+			stream, err := w.For(shard)
+			if err != nil {
+				return 0
+			}
+			id, _ := stream.NextID()
+			return id // 0 on an error: the row has no key
+		},
+		ShardingAlgorithmByPrimaryKey: func(id int64) string { return fmt.Sprintf("_%d", id>>12&(shards-1)) },
+	}
+}
+
 // TestShardInTheKey: rows with keys of PKSnowflake, and those with ids that have the shard in
 // the same bits, are found by the key alone.
 func TestShardInTheKey(t *testing.T) {
@@ -105,18 +123,8 @@ func TestShardInTheKey(t *testing.T) {
 	w, err := snowlease.Fixed(layout, 1)
 	require.NoError(t, err)
 	old := sharding.Config{ShardingKey: "user_id", NumberOfShards: shards, PrimaryKeyGenerator: sharding.PKSnowflake}
-	next := old
-	next.PrimaryKeyGenerator = sharding.PKCustom
-	next.PrimaryKeyGeneratorFn = func(shard int64) int64 {
-		s, err := w.For(shard)
-		require.NoError(t, err)
-		id, err := s.NextID()
-		require.NoError(t, err)
-		return id
-	}
-	next.ShardingAlgorithmByPrimaryKey = func(id int64) string { return fmt.Sprintf("_%d", id>>12&(shards-1)) }
 	db := open(t, dsn)
-	for _, c := range []sharding.Config{old, next} {
+	for _, c := range []sharding.Config{old, shardInKey(w)} {
 		db = open(t, dsn)
 		require.NoError(t, db.Use(sharding.Register(c, "unnumbereds")))
 		for user := range int64(8) {
