@@ -8,7 +8,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/internal/fault"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Scope selects the models whose keys are filled.
@@ -49,9 +49,9 @@ type Config struct {
 	// none.
 	Convert func(key *schema.Field, id int64) (any, error) `yaml:"-" json:"-" env:"-"`
 	// Segments returns the source of a segment's numbers, for keys tagged
-	// `idworker:"segment=NAME"`. The plugin calls it once per model. Default: the one
-	// that idworker.Module provides to fx, or none without fx.
-	Segments segment.Lookup `yaml:"-" json:"-" env:"-"`
+	// `idworker:"segment=NAME"`. The plugin calls it once per model. Default: none;
+	// idworker.GORM sets it.
+	Segments func(name string) (snowflake.Source, error) `yaml:"-" json:"-" env:"-"`
 }
 
 func (c Config) withDefaults() Config {

@@ -12,18 +12,7 @@
 // Do not use it for tables whose rows the database should continue to number. Before
 // you switch a table that has rows, call CheckTable, which says what stands in the way.
 //
-// # With fx
-//
-// List Module before every module that writes:
-//
-//	fx.New(
-//		idworker.Module,
-//		gormplugin.Module, // first of those that use the *gorm.DB
-//		orders.Module,
-//	)
-//
-// In this order, modules can insert in their start and stop hooks. In another one, these
-// INSERTs fail with snowlease.ErrNotStarted or snowlease.ErrClosed.
+// fx applications list idworker.GORM instead.
 //
 // # What is filled
 //

@@ -49,7 +49,7 @@ func TestModelWithoutThePlugin(t *testing.T) {
 		"another embedded": db.Create(&hooked{}),
 	} {
 		require.ErrorIs(t, insert.Error, gormplugin.ErrKey, name)
-		require.ErrorContains(t, insert.Error, "add gormplugin.Module to the fx application, or call db.Use(gormplugin.New(worker, gormplugin.Config{}))", name)
+		require.ErrorContains(t, insert.Error, "add idworker.GORM to the fx application, or call db.Use(gormplugin.New(worker, gormplugin.Config{}))", name)
 	}
 	var n int64
 	require.NoError(t, db.Unscoped().Model(&guarded{}).Count(&n).Error)

@@ -86,7 +86,7 @@ func (guard) ModifyStatement(stmt *gorm.Statement) {
 
 // The causes of a zero key, and what to do.
 const (
-	unregistered = "this *gorm.DB has no plugin to fill it: add gormplugin.Module to the fx application, " +
+	unregistered = "this *gorm.DB has no plugin to fill it: add idworker.GORM to the fx application, " +
 		"or call db.Use(gormplugin.New(worker, gormplugin.Config{})), also for a second *gorm.DB beside the one that Module serves"
 	leftAlone = "the plugin leaves it alone: set the key, or remove what excludes it, which is Config.Exclude, SkipKey, the tag `idworker:\"-\"`, or a hook that makes the key zero"
 )

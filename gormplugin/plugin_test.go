@@ -81,7 +81,7 @@ func TestGeneratorFails(t *testing.T) {
 		{"in quarantine", generatorFunc(func(context.Context, []int64) error {
 			return fmt.Errorf("%w: %w", snowlease.ErrNotStarted, own)
 		}), nil, []error{snowlease.ErrNotStarted, own}, "no worker id yet: own fault"},
-		{"not started", notStarted, nil, []error{snowlease.ErrNotStarted}, "list gormplugin.Module before every module that writes"},
+		{"not started", notStarted, nil, []error{snowlease.ErrNotStarted}, "list idworker.GORM before every module that writes"},
 		{"stopped", stopped, nil, []error{snowlease.ErrClosed}, "stops after them"},
 		{"expired", expired, nil, []error{snowlease.ErrLeaseExpired, context.DeadlineExceeded}, "no ids or numbers within the 50ms of gormplugin.Config.Wait"},
 		{"statement canceled before", newGenerator(t), canceled, []error{context.Canceled}, "no ids for 2 rows"},
@@ -110,7 +110,7 @@ func TestGeneratorFails(t *testing.T) {
 				for _, target := range tt.is {
 					require.ErrorIs(t, err, target)
 				}
-				require.Equal(t, tt.gen == notStarted || tt.gen == stopped, strings.Contains(err.Error(), "list gormplugin.Module before"), err)
+				require.Equal(t, tt.gen == notStarted || tt.gen == stopped, strings.Contains(err.Error(), "list idworker.GORM before"), err)
 			}
 			require.Zero(t, rows[0].ID+rows[1].ID)
 			require.Empty(t, maps[0])

@@ -15,7 +15,7 @@ import (
 	"github.com/snowlease/snowlease/numbers/segment"
 )
 
-const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list gormplugin.Module before every module that writes, so that the worker starts before them and stops after them"
+const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list idworker.GORM before every module that writes, so that the worker starts before them and stops after them"
 
 // reserve returns a batch with n ids of one reservation, which the statement keeps until
 // its end.

@@ -1,21 +1,14 @@
 package gormplugin_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/fx"
-	"go.uber.org/fx/fxtest"
-	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/gormplugin"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -89,27 +82,4 @@ func TestSegmentFaults(t *testing.T) {
 		require.ErrorContains(t, err, `idworker:"segment=invoices"`)
 		require.Zero(t, row.ID)
 	}
-}
-
-// With fx, the segments are in the database of the models.
-func TestSegmentModule(t *testing.T) {
-	t.Parallel()
-	var db *gorm.DB
-	app := fxtest.New(t, idworker.Module, gormplugin.Module, database(t), fx.Populate(&db), fx.Supply(idworker.Config{
-		Namespace: "gormplugin", Store: idworker.StoreConfig{Skew: time.Millisecond},
-		Segments: []segment.Config{{Name: "invoices", Start: 500, Order: segment.OrderStrict}},
-	}))
-	require.NoError(t, db.AutoMigrate(&Numbered{}, &SegmentLine{}, &Member{}))
-	row := Numbered{}
-	err := db.WithContext(context.Background()).Create(&row).Error
-	require.ErrorIs(t, err, snowlease.ErrNotStarted)
-	require.ErrorContains(t, err, "list gormplugin.Module before")
-	app.RequireStart()
-	require.NoError(t, db.Create(&row).Error)
-	require.Equal(t, int64(500), row.ID)
-	require.ErrorContains(t, db.Create(&Member{}).Error, `"members" is not configured (configured: ["invoices"])`)
-	app.RequireStop()
-	err = db.Create(&Numbered{}).Error
-	require.ErrorIs(t, err, segment.ErrClosed)
-	require.ErrorContains(t, err, "list gormplugin.Module before")
 }

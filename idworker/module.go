@@ -15,7 +15,6 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Module provides *IdWorker to an fx application. The application supplies:
@@ -34,17 +33,12 @@ import (
 // application that asks for no ids takes no lease. To use a worker of your own, such as one of
 // snowlease.Fixed in a test, add fx.Replace(worker) instead of a Config.
 //
-// Module also provides a *history.Issuer of backdated ids, for a Config with Reserved,
-// *Segments for Config.Segments and Series, and what gormplugin.Module needs: a
-// snowflake.Source and a segment.Lookup.
+// Module also provides a *history.Issuer of backdated ids, for a Config with Reserved, and
+// *Segments for Config.Segments and Series.
 var Module = fx.Module("idworker", fx.Provide(provide, fx.Private), fx.Provide(
 	func(b *built) *IdWorker { return b.worker },
 	func(b *built) (*history.Issuer, error) { return b.past, b.none },
-	func(w *IdWorker) snowflake.Source { return w },
 	newSegments,
-	func(s *Segments) segment.Lookup {
-		return func(name string) (snowflake.Source, error) { return s.Of(name) }
-	},
 ))
 
 // clients are what an application may provide. A nil client counts as missing.
@@ -100,7 +94,7 @@ func (c clients) build(cfg Config) (*built, error) {
 		case err != nil:
 			b.log.Error("idworker did not start", "err", err) // with fx.NopLogger, fx says nothing
 		case c.DB != nil && c.DB.Plugins[pluginName] == nil:
-			b.log.Warn("gormplugin.Module is not listed: no keys of GORM models are filled", "namespace", cfg.Namespace,
+			b.log.Warn("idworker.GORM is not listed: no keys of GORM models are filled", "namespace", cfg.Namespace,
 				"hint", "list it in the fx graph, or use gormplugin.New")
 		}
 		return err

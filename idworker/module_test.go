@@ -28,7 +28,6 @@ import (
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 func TestStartAndStopOnEveryEngine(t *testing.T) {
@@ -147,10 +146,10 @@ func TestConfigThatFxDoesNotSee(t *testing.T) {
 }
 
 // An application that has a database and takes ids by hand may have forgotten
-// gormplugin.Module. The start says so.
+// idworker.GORM. The start says so.
 func TestForgottenPlugin(t *testing.T) {
 	t.Parallel()
-	const unfilled = `level=WARN msg="gormplugin.Module is not listed: no keys of GORM models are filled" namespace=orders`
+	const unfilled = `level=WARN msg="idworker.GORM is not listed: no keys of GORM models are filled" namespace=orders`
 	cfg := idworker.Config{Namespace: "orders"}
 	local := fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: new(int64), Stateless: true}})
 	for _, c := range []struct {
@@ -159,11 +158,10 @@ func TestForgottenPlugin(t *testing.T) {
 		want bool
 	}{
 		{"by hand", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), fx.Invoke(func(*idworker.IdWorker) {})), true},
-		{"by hand, as a Source", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), fx.Invoke(func(snowflake.Source) {})), true},
 		{"by hand, no database", fx.Options(local, fx.Invoke(func(*idworker.IdWorker) {})), false},
 		{"segments only", fx.Options(fx.Supply(cfg), fx.Invoke(func(*idworker.Segments) {})), false},
-		{"the plugin", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), gormplugin.Module), false},
-		{"the plugin before", fx.Options(gormplugin.Module, fx.Supply(cfg, newSQLite(t, cfg))), false},
+		{"the plugin", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), idworker.GORM), false},
+		{"the plugin before", fx.Options(idworker.GORM, fx.Supply(cfg, newSQLite(t, cfg))), false},
 		{"the plugin by db.Use", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), fx.Invoke(func(db *gorm.DB, w *idworker.IdWorker) error {
 			return db.Use(gormplugin.New(w, gormplugin.Config{}))
 		})), false},

@@ -12,7 +12,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq/gormdb"
-	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
@@ -77,7 +76,7 @@ func TestForgottenConfig(t *testing.T) {
 		app = fx.New(fx.NopLogger, module, ids, client)
 		require.ErrorContains(t, app.Err(), "missing type: "+want)
 	}
-	app := fx.New(fx.NopLogger, providers.Module, ids, gormplugin.Module)
+	app := fx.New(fx.NopLogger, providers.Module, ids, idworker.GORM)
 	require.ErrorContains(t, app.Err(), "missing type: providers.Config")
 
 	// An application that asks for no client needs no Config, and an empty one opens none.

@@ -34,7 +34,6 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxevent"
 
-	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/providers"
 )
@@ -60,8 +59,8 @@ func wiring(cfg config, out io.Writer, log *slog.Logger) fx.Option {
 		fx.Provide(newStore, newHandlers),
 		providers.Module, // *gorm.DB and redis.UniversalClient
 		listening,
-		idworker.Module,   // *idworker.IdWorker and *idworker.Segments
-		gormplugin.Module, // fills primary keys; must precede every module that writes
+		idworker.Module, // *idworker.IdWorker and *idworker.Segments
+		idworker.GORM,   // fills primary keys; must precede every module that writes
 		fx.Invoke(createTables, insertSamples),
 		serving,
 	)

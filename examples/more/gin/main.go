@@ -22,7 +22,6 @@ import (
 	"go.uber.org/fx"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/publicid"
 )
@@ -47,7 +46,7 @@ func wiring(dsn string) fx.Option {
 		fx.Supply(idworker.Config{Namespace: "gin-orders"}),
 		fx.Provide(func(lc fx.Lifecycle) (*gorm.DB, error) { return open(lc, dsn) }, routes),
 		idworker.Module,
-		gormplugin.Module,
+		idworker.GORM,
 	)
 }
 

@@ -1,0 +1,53 @@
+package idworker
+
+import (
+	"errors"
+	"fmt"
+
+	"go.uber.org/fx"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/gormplugin"
+	"github.com/snowlease/snowlease/snowflake"
+)
+
+// GORM registers gormplugin on the application's *gorm.DB: primary keys get ids of the
+// *IdWorker, or numbers of Config.Segments. A gormplugin.Config may be supplied, as a value.
+// List GORM after Module and before every module that writes, so that modules can insert in
+// their start and stop hooks:
+//
+//	fx.New(
+//		fx.Options(idworker.Module, idworker.GORM),
+//		orders.Module,
+//	)
+//
+// An application that lists GORM borrows a worker id, even if it writes nothing. Register the
+// plugin on a second database yourself, with db.Use and gormplugin.New.
+var GORM = fx.Module("idworker.gorm", fx.Invoke(registerPlugin))
+
+// registerPlugin fails if the database or the worker is missing or the Config is invalid, and
+// with gorm.ErrRegistered if the database already has the plugin.
+func registerPlugin(p struct {
+	fx.In
+
+	DB       *gorm.DB
+	Worker   *IdWorker         `optional:"true"` // nil is an error here, which says what to do
+	Config   gormplugin.Config `optional:"true"`
+	Segments *Segments         `optional:"true"`
+},
+) error {
+	if p.DB == nil {
+		return errors.New("idworker: GORM: the *gorm.DB is nil; configure the database, or leave idworker.GORM out")
+	}
+	if p.Worker == nil {
+		return errors.New("idworker: GORM: no *idworker.IdWorker in the fx graph: add idworker.Module, or fx.Supply(worker) for a worker of yours")
+	}
+	if p.Config.Segments == nil && p.Segments != nil {
+		p.Config.Segments = func(name string) (snowflake.Source, error) { return p.Segments.Of(name) }
+	}
+	err := p.DB.Use(gormplugin.New(p.Worker, p.Config))
+	if errors.Is(err, gorm.ErrRegistered) {
+		err = fmt.Errorf("idworker: GORM: this *gorm.DB already has the plugin; register it once, with idworker.GORM or db.Use: %w", err)
+	}
+	return err
+}
