@@ -66,7 +66,7 @@ func TestComparison(t *testing.T) {
 	require.NoError(t, err)
 	_, report, found := strings.Cut(string(text), "\n## Sustained\n")
 	require.True(t, found)
-	comparison, err := os.ReadFile("../../../docs/comparison.md")
+	comparison, err := os.ReadFile("../../../docs/why.md")
 	require.NoError(t, err)
 	// cell is the n-th cell from the end of the only line that begins so.
 	cell := func(text, row string, n int) string {
