@@ -1,12 +1,10 @@
 package idworker
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
@@ -57,10 +55,7 @@ func (p plan) history(w *IdWorker) (*history.Issuer, error) {
 	if why := p.noHistory(w); why != "" {
 		return nil, fmt.Errorf("%w: %s", errNoPast, why)
 	}
-	i, err := history.New(past(w.Center()), history.Config{
-		Namespace: p.Namespace, Layout: p.layout, Reserved: p.Reserved, Business: p.Business, Ahead: p.Lease.MaxTTL + p.Store.Skew + clockFault,
-		Ready: func() error { return lent(w) },
-	})
+	i, err := history.New(w, past(w.Center()), history.Config{Ahead: p.Lease.MaxTTL + p.Store.Skew + clockFault})
 	if err != nil {
 		return nil, fmt.Errorf("snowlease: %w", err)
 	}
@@ -76,16 +71,4 @@ func past(c lease.Center) segment.Store {
 		return base.Numbers()
 	}
 	return nil
-}
-
-// lent returns an error until the center has lent the first worker id, and after Close.
-func lent(w *IdWorker) error {
-	st := w.Status()
-	if st.Token != 0 && st.State != snowlease.StateStopped {
-		return nil
-	}
-	if err := w.Healthy(context.Background()); err != nil {
-		return err
-	}
-	return snowlease.ErrNotStarted
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/sqlsegments"
@@ -26,8 +25,6 @@ func TestNil(t *testing.T) {
 	require.ErrorContains(t, err, "that is nil counts as none")
 	for _, store := range []segment.Store{nil, (*sqlsegments.Store)(nil), (*redissegments.Store)(nil)} {
 		_, err = segment.New(store, segment.Config{Namespace: "shop", Name: "orders"}, nil)
-		require.ErrorContains(t, err, "the store is nil")
-		_, err = history.New(store, history.Config{Namespace: "orders", Reserved: 1})
 		require.ErrorContains(t, err, "the store is nil")
 		_, err = redissegments.NewDispenser(closedRedis(t), store, segment.Config{Namespace: "shop", Name: "orders"}, nil)
 		require.ErrorContains(t, err, "nil")

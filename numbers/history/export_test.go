@@ -1,6 +1,21 @@
 package history
 
-import "time"
+import (
+	"time"
+
+	"github.com/snowlease/snowlease/numbers/segment"
+)
+
+// Of are the settings of an Issuer whose worker need not be real.
+type Of = setup
+
+func NewOf(store segment.Store, cfg Of) (*Issuer, error) {
+	if cfg.Ready == nil {
+		cfg.Ready = func() error { return nil }
+	}
+	cfg.Layout = cfg.Layout.WithDefaults()
+	return newIssuer(store, cfg)
+}
 
 func (i *Issuer) PerSpan() int64 { return i.perSpan() }
 

@@ -1,12 +1,12 @@
 // Package history issues backdated ids, which carry times of the past: for late events, and for
 // rows from an archive, an import or another system that must sort where they belong.
 //
-//	past, err := history.New(store, history.Config{Namespace: "orders", Layout: layout, Reserved: 1})
+//	past, err := history.New(worker, center.Numbers(), history.Config{})
 //	id, err := past.NextIDAt(ctx, event.Time)
 //	id, err = past.Backfill(founded).NextIDAt(ctx, row.CreatedAt)
 //
 // These ids carry worker ids that no live process is ever given: the Reserved greatest
-// ones of the layout, which idworker.Config.Reserved keeps out of the pool. The store
+// ones of the layout, which Reserved of snowlease.Config keeps out of the pool. The store
 // makes the ids unique across processes and runs. It counts the ids issued so far, per
 // layout and time span (Config.Every, which must not change), and each call takes the next ones in one atomic
 // step. All namespaces of a store that have the same layout share the counters, so a
@@ -54,9 +54,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/numberstore"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -69,19 +69,8 @@ var (
 	ErrTime = errors.New("history: the time cannot be used")
 )
 
-// Config configures an Issuer.
+// Config configures an Issuer. The zero Config has all defaults.
 type Config struct {
-	// Namespace is the namespace of the worker ids, 1 to 64 characters of A-Z
-	// a-z 0-9 . _ -
-	Namespace string
-	// Layout is the layout of the live ids.
-	Layout snowflake.Layout
-	// Reserved is how many of the greatest worker ids are for past times, from 1 to all
-	// but one. All processes of the namespace must keep that many out of their pool.
-	Reserved int64
-	// Business is the business number in ids, 0 to 2^BusinessBits - 1 of the layout.
-	// Issuers of different business numbers share the ids of a span. Default: 0.
-	Business int64
 	// Every is the time span that one counter in the store covers, a whole number of
 	// the time units of the layout. A longer span needs fewer rows, but has no more
 	// ids. All processes must use the same value. Counters of another value count the same
@@ -93,11 +82,15 @@ type Config struct {
 	// process asks. It must cover how far other clocks and the ids of live processes
 	// may be ahead. At most 72h. Default: 15m.
 	Ahead time.Duration
-	// Ready returns an error while no ids may be made, such as until the namespace's center
-	// has lent this process a worker id: it has then pinned a pool without the reserved
-	// worker ids, and found the clock of this host near its own. Calls for ids return that
-	// error. Default: ids may always be made.
-	Ready func() error
+}
+
+// setup is a Config and what the worker says.
+type setup struct {
+	Config
+	Namespace          string
+	Layout             snowflake.Layout
+	Reserved, Business int64
+	Ready              func() error // returns an error while no ids may be made
 }
 
 // perSecond is the default minimum of ids per second of the past for each reserved
@@ -112,7 +105,7 @@ const defaultAhead = 15 * time.Minute
 // processes. It and the Issuers of its For and Backfill make one call of the store at a time.
 // So a store that shares two connections with a center leaves one for renewals.
 type Issuer struct {
-	cfg    Config
+	cfg    setup
 	store  segment.Store
 	now    func() time.Time
 	name   string // prefix of the counter names; the span number follows
@@ -133,35 +126,43 @@ type since struct {
 // until 2248.
 const readers = 1 << 20
 
-// New returns an Issuer that counts in store. It does not take over the store; closing
-// it is up to the caller. The error contains all faults of cfg.
-func New(store segment.Store, cfg Config) (*Issuer, error) {
-	cfg.Layout = cfg.Layout.WithDefaults()
-	if cfg.Every == 0 && cfg.Layout.TimeUnit > 0 {
+// New returns an Issuer that counts in store, for the namespace, the layout and the reserved worker
+// ids of w. It makes ids once w has borrowed a worker id, even if w loses that later, and until w is
+// closed: the center has then pinned a pool without the reserved worker ids, and found the clock of
+// this host near its own. Before that, calls for ids return the error of w. The caller closes the
+// worker and the store. The error contains all faults of cfg.
+func New(w *snowlease.Worker, store segment.Store, cfg Config) (*Issuer, error) {
+	if w == nil {
+		return nil, errors.New("history: the worker is nil")
+	}
+	st := w.Status()
+	return newIssuer(store, setup{cfg, st.Namespace, w.Layout(), w.Layout().Workers() - st.Pool.Size, st.Business, func() error { return lent(w) }})
+}
+
+// lent returns an error until the center has lent the first worker id, and after Close.
+func lent(w *snowlease.Worker) error {
+	st := w.Status()
+	if st.Token != 0 && st.State != snowlease.StateStopped {
+		return nil
+	}
+	return cmp.Or(w.Healthy(context.Background()), snowlease.ErrNotStarted)
+}
+
+func newIssuer(store segment.Store, cfg setup) (*Issuer, error) {
+	if cfg.Every == 0 {
 		short := time.Second * time.Duration(min(cfg.Layout.PerTick(), perSecond)) / perSecond
 		cfg.Every = max(short.Truncate(cfg.Layout.TimeUnit), cfg.Layout.TimeUnit)
 	}
 	if cfg.Ahead == 0 {
 		cfg.Ahead = defaultAhead
 	}
-	errs, missing := []error{cmp.Or(cfg.Layout.Validate(), cfg.Layout.CheckTime(time.Now()))}, fault.Nil(store)
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if missing {
-		fault("the store is nil: give one, such as Numbers of a dbseq.Center")
-	}
-	errs = append(errs, lease.CheckNamespace(cfg.Namespace))
-	if n := cfg.Layout.Workers(); cfg.Reserved < 1 || cfg.Reserved >= n {
-		fault("reserved %d is not 1 to %d, all worker ids of the layout but one", cfg.Reserved, n-1)
-	}
-	errs = append(errs, cfg.checkBusiness())
-	if cfg.Every < cfg.Layout.TimeUnit || cfg.Layout.TimeUnit > 0 && cfg.Every%cfg.Layout.TimeUnit != 0 {
-		fault("every %v is not a whole number of the layout's time units of %v", cfg.Every, cfg.Layout.TimeUnit)
-	}
-	if cfg.Ahead < 0 || cfg.Ahead > maxAhead {
-		fault("ahead %v is not 0 to %v", cfg.Ahead, maxAhead)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("history: config: %w", err)
+	f := fault.Texts{In: "history: "}
+	f.Check(fault.Nil(store), "the store is nil: give one, such as Numbers of a dbseq.Center")
+	f.Check(cfg.Reserved < 1, "the worker reserves no worker ids: set Reserved in its Config")
+	f.Check(cfg.Every < cfg.Layout.TimeUnit || cfg.Every%cfg.Layout.TimeUnit != 0, "every %v is not a whole number of the layout's time units of %v", cfg.Every, cfg.Layout.TimeUnit)
+	f.Check(cfg.Ahead < 0 || cfg.Ahead > maxAhead, "ahead %v is not 0 to %v", cfg.Ahead, maxAhead)
+	if err := f.Err(); err != nil {
+		return nil, err
 	}
 	counting := fmt.Sprint(cfg.Layout, cfg.Every.Milliseconds())
 	return &Issuer{
@@ -179,7 +180,7 @@ func short(text string) string {
 	return strconv.FormatUint(uint64(h.Sum32()), 36)
 }
 
-func (c Config) checkBusiness() error {
+func (c setup) checkBusiness() error {
 	if n := int64(1) << c.Layout.BusinessBits; c.Business < 0 || c.Business >= n {
 		return fmt.Errorf("business %d is not 0 to %d, the values of the layout's %d business bits", c.Business, n-1, c.Layout.BusinessBits)
 	}
@@ -260,7 +261,7 @@ func (i *Issuer) perSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick(
 // Errors: ErrTime for a time before the epoch of the layout, after now, or before Since
 // without Backfill; ErrFull; segment.ErrUnknown if the counters were lost;
 // segment.ErrStore for a record of Since that no process wrote; the cause of ctx; those of
-// Config.Ready and of the store. The id is then 0.
+// the worker and of the store. The id is then 0.
 func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	var dst [1]int64
 	err := i.NextIDsAt(ctx, at, dst[:])
@@ -282,10 +283,8 @@ func (i *Issuer) NextIDsAt(ctx context.Context, at time.Time, dst []int64) error
 }
 
 func (i *Issuer) inTurn(ctx context.Context, at time.Time, dst []int64) error {
-	if i.cfg.Ready != nil {
-		if err := i.cfg.Ready(); err != nil {
-			return err
-		}
+	if err := i.cfg.Ready(); err != nil {
+		return err
 	}
 	select {
 	case i.turn <- struct{}{}:

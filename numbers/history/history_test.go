@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // driver "sqlite"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
@@ -35,10 +38,10 @@ func open(t testing.TB, driver, dsn string) *sqlsegments.Store {
 	return c.Numbers()
 }
 
-func issuer(t testing.TB, store segment.Store, cfg history.Config) *history.Issuer {
+func issuer(t testing.TB, store segment.Store, cfg history.Of) *history.Issuer {
 	t.Helper()
 	cfg.Namespace = "orders"
-	i, err := history.New(store, cfg)
+	i, err := history.NewOf(store, cfg)
 	require.NoError(t, err)
 	return i
 }
@@ -60,7 +63,7 @@ func TestIDsForThePast(t *testing.T) {
 			seen := map[int64]bool{}
 			var wg sync.WaitGroup
 			for range 4 {
-				run := issuer(t, s, history.Config{Layout: layout, Reserved: 2}).Backfill(past.Add(time.Second))
+				run := issuer(t, s, history.Of{Layout: layout, Reserved: 2}).Backfill(past.Add(time.Second))
 				wg.Go(func() {
 					for range 25 {
 						at := past.Add(time.Duration(rand.IntN(3)) * time.Millisecond)
@@ -90,7 +93,7 @@ func TestEveryIDOfASecond(t *testing.T) {
 	t.Parallel()
 	small := snowflake.Layout{WorkerBits: 2, SequenceBits: 3}
 	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
-	i := issuer(t, &segmentcheck.Memory{}, history.Config{Layout: small, Reserved: 3, Every: time.Second}).Backfill(at.Add(time.Minute))
+	i := issuer(t, &segmentcheck.Memory{}, history.Of{Layout: small, Reserved: 3, Config: history.Config{Every: time.Second}}).Backfill(at.Add(time.Minute))
 	require.Equal(t, int64(24), i.PerSpan())
 	seen := map[int64]bool{}
 	workers := map[int64]int{}
@@ -123,7 +126,7 @@ func TestEveryIDOfASecond(t *testing.T) {
 
 func TestTimesThatAreNoPast(t *testing.T) {
 	t.Parallel()
-	i := issuer(t, &segmentcheck.Memory{}, history.Config{Layout: layout, Reserved: 1}).Backfill(time.Now().Add(2 * time.Hour))
+	i := issuer(t, &segmentcheck.Memory{}, history.Of{Layout: layout, Reserved: 1}).Backfill(time.Now().Add(2 * time.Hour))
 	for _, at := range []time.Time{time.Now().Add(time.Hour), time.Date(2019, 12, 31, 0, 0, 0, 0, time.UTC), {}} {
 		id, err := i.NextIDAt(t.Context(), at)
 		require.ErrorIs(t, err, history.ErrTime)
@@ -140,7 +143,7 @@ func TestSince(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	now := start
-	cfg := history.Config{Layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond}, Reserved: 1, Ahead: time.Minute}
+	cfg := history.Of{Layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond}, Reserved: 1, Config: history.Config{Ahead: time.Minute}}
 	store := &segmentcheck.Memory{}
 	i := issuer(t, store, cfg).At(func() time.Time { return now })
 	since, err := i.Since(t.Context())
@@ -172,12 +175,12 @@ func TestSince(t *testing.T) {
 	require.NoError(t, err)
 
 	// Each setting on which the ids depend begins its own Since. The default of Every is a second.
-	for _, change := range []func(*history.Config){
-		func(c *history.Config) { c.Reserved = 2 },
-		func(c *history.Config) { c.Layout.WorkerBits = 6 },
-		func(c *history.Config) { c.Every = 500 * time.Millisecond },
-		func(c *history.Config) { c.Layout, c.Reserved, c.Every = layout, 12, time.Millisecond },
-		func(c *history.Config) { c.Layout, c.Reserved, c.Every = layout, 2, 11*time.Millisecond },
+	for _, change := range []func(*history.Of){
+		func(c *history.Of) { c.Reserved = 2 },
+		func(c *history.Of) { c.Layout.WorkerBits = 6 },
+		func(c *history.Of) { c.Every = 500 * time.Millisecond },
+		func(c *history.Of) { c.Layout, c.Reserved, c.Every = layout, 12, time.Millisecond },
+		func(c *history.Of) { c.Layout, c.Reserved, c.Every = layout, 2, 11*time.Millisecond },
 	} {
 		now = now.Add(time.Second)
 		other := cfg
@@ -202,7 +205,7 @@ func TestIDsASecond(t *testing.T) {
 		l, err := snowflake.Preset(preset)
 		require.NoError(t, err)
 		at := time.UnixMilli(l.Epoch) // where a span begins
-		i := issuer(t, &segmentcheck.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(time.Now())
+		i := issuer(t, &segmentcheck.Memory{}, history.Of{Layout: l, Reserved: 1}).Backfill(time.Now())
 		n, every := 0, time.Duration(0)
 		for ; ; every += l.TimeUnit {
 			ids := make([]int64, i.PerSpan())
@@ -224,7 +227,7 @@ func TestForABusinessNumber(t *testing.T) {
 	t.Parallel()
 	l := snowflake.Layout{WorkerBits: 3, BusinessBits: 2, SequenceBits: 4}
 	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
-	i := issuer(t, &segmentcheck.Memory{}, history.Config{Layout: l, Reserved: 1}).Backfill(at.Add(time.Second))
+	i := issuer(t, &segmentcheck.Memory{}, history.Of{Layout: l, Reserved: 1}).Backfill(at.Add(time.Second))
 	other, err := i.For(3)
 	require.NoError(t, err)
 	for n := range int64(4) {
@@ -241,16 +244,14 @@ func TestForABusinessNumber(t *testing.T) {
 
 func TestConfigsThatAreWrong(t *testing.T) {
 	t.Parallel()
-	_, err := history.New(nil, history.Config{Reserved: 32, Every: 1500 * time.Microsecond, Ahead: -time.Second, Layout: snowflake.Layout{TimeBits: 62}})
-	for _, want := range []string{"store is nil", `namespace ""`, "reserved 32 is not 1 to 31", "every 1.5ms", "ahead -1s", "84"} {
+	w, err := snowlease.Fixed(snowflake.Layout{}, 1)
+	require.NoError(t, err)
+	_, err = history.New(w, nil, history.Config{Every: 1500 * time.Microsecond, Ahead: -time.Second})
+	for _, want := range []string{"store is nil", "the worker reserves no worker ids", "every 1.5ms", "ahead -1s"} {
 		require.ErrorContains(t, err, want)
 	}
-	_, err = history.New(&segmentcheck.Memory{}, history.Config{Namespace: "orders", Reserved: 1, Layout: snowflake.Layout{Epoch: 1577808000}})
-	require.ErrorContains(t, err, "give Unix milliseconds")
-	for _, reserved := range []int64{-1, 0} {
-		_, err := history.New(&segmentcheck.Memory{}, history.Config{Namespace: "orders", Reserved: reserved})
-		require.ErrorContains(t, err, fmt.Sprintf("reserved %d is not 1 to 31", reserved))
-	}
+	_, err = history.New(nil, &segmentcheck.Memory{}, history.Config{})
+	require.ErrorContains(t, err, "the worker is nil")
 }
 
 // down is a store that always fails.
@@ -262,7 +263,7 @@ func (down) Reserve(context.Context, numberstore.Request) (numberstore.Range, er
 
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
-	i := issuer(t, down{}, history.Config{Layout: layout, Reserved: 1})
+	i := issuer(t, down{}, history.Of{Layout: layout, Reserved: 1})
 	for _, i := range []*history.Issuer{i, i.Backfill(time.Now().Add(time.Hour))} {
 		ids := []int64{7, 7}
 		require.ErrorContains(t, i.NextIDsAt(t.Context(), time.Now(), ids), "connection refused")
@@ -271,18 +272,32 @@ func TestStoreDown(t *testing.T) {
 }
 
 func Example() {
-	past, err := history.New(&segmentcheck.Memory{}, history.Config{Namespace: "orders", Reserved: 1}) // or Numbers of a dbseq.Center
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "history")
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	center, err := dbseq.Open("sqlite", "file:"+filepath.Join(dir, "app.db"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer center.Close()
+	worker, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: "orders", Reserved: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer worker.Close()
+	past, err := history.New(worker, center.Numbers(), history.Config{})
+	if err != nil {
+		log.Fatal(err)
 	}
 	founded := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC) // before the service's first id
-	id, err := past.Backfill(founded).NextIDAt(context.Background(), time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC))
+	id, err := past.Backfill(founded).NextIDAt(ctx, time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC))
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
-	parts, err := snowflake.Layout{}.Decode(id)
+	parts, err := worker.Decode(id)
 	fmt.Println(id, parts.Time, parts.Worker, err)
 	// Output: 155299839217631232 2021-03-04 05:06:07 +0000 UTC 31 <nil>
 }

@@ -51,7 +51,7 @@ func TestCountersLostWhileRunning(t *testing.T) {
 				now := start
 				at := start.Add(2 * time.Minute) // after Since
 				born := func() *history.Issuer {
-					i := issuer(t, store, history.Config{Layout: layout, Reserved: 1, Ahead: time.Minute}).At(func() time.Time { return now })
+					i := issuer(t, store, history.Of{Layout: layout, Reserved: 1, Config: history.Config{Ahead: time.Minute}}).At(func() time.Time { return now })
 					_, err := i.Since(t.Context())
 					require.NoError(t, err)
 					return i
@@ -106,7 +106,7 @@ func TestSinceThatNoProcessWrote(t *testing.T) {
 	t.Parallel()
 	store, start := records{}, time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	ask := func() (time.Time, error) {
-		return issuer(t, store, history.Config{Layout: layout, Reserved: 1, Ahead: time.Minute}).At(func() time.Time { return start }).Since(t.Context())
+		return issuer(t, store, history.Of{Layout: layout, Reserved: 1, Config: history.Config{Ahead: time.Minute}}).At(func() time.Time { return start }).Since(t.Context())
 	}
 	since, err := ask()
 	require.NoError(t, err)

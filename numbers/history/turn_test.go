@@ -20,7 +20,7 @@ func TestNotReady(t *testing.T) {
 	t.Parallel()
 	early := errors.New("no worker id yet")
 	ready := early
-	i := issuer(t, &segmentcheck.Memory{}, history.Config{Layout: layout, Reserved: 1, Ready: func() error { return ready }})
+	i := issuer(t, &segmentcheck.Memory{}, history.Of{Layout: layout, Reserved: 1, Ready: func() error { return ready }})
 	_, err := i.Since(t.Context())
 	require.NoError(t, err)
 	other := i.Backfill(time.Now())
@@ -57,7 +57,7 @@ func TestOneCallAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)))
 		s := new(slow)
-		i := issuer(t, s, history.Config{Layout: layout, Reserved: 1})
+		i := issuer(t, s, history.Of{Layout: layout, Reserved: 1})
 		again, err := i.For(0)
 		require.NoError(t, err)
 		at := time.Now().Add(-time.Hour)

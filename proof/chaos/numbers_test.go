@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sys/unix"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -153,7 +154,12 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 	ends = append(ends, func() { _ = center.Close() })
 	sql := center.Numbers()
 	if o.Stream == past {
-		ids, err := history.New(sql, history.Config{Namespace: namespace, Layout: layout, Reserved: reserved})
+		w, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: namespace, Layout: layout, Reserved: reserved, TTL: ttl, MaxTTL: ttl, Skew: skew})
+		if err != nil {
+			return nil, end, err
+		}
+		ends = append(ends, func() { _ = w.Close() })
+		ids, err := history.New(w, sql, history.Config{})
 		if err != nil {
 			return nil, end, err
 		}
