@@ -31,7 +31,7 @@ type Worker struct {
 	source source.Source[Status]
 	setup  source.Setup[Status]
 	sizes  batches
-	closed atomic.Bool // setup.Close was called after the last start
+	closed atomic.Bool // setup.Free was called after the last start
 }
 
 var _ snowflake.Source = (*Worker)(nil)
@@ -152,8 +152,8 @@ func (w *Worker) remedy(ctx context.Context, err error) string {
 // does not close a center that the caller gave. A second Close does nothing.
 func (w *Worker) Close() error {
 	err := w.source.Close()
-	if w.setup.Close != nil && !w.closed.Swap(true) {
-		err = errors.Join(err, w.setup.Close())
+	if w.setup.Free != nil && !w.closed.Swap(true) {
+		err = errors.Join(err, w.setup.Free())
 	}
 	return err
 }

@@ -74,7 +74,7 @@ func (c *Center) String() string { return c.conn.Name }
 func (c *Center) Extras() lease.Extras {
 	o := operator{c}
 	return lease.Extras{
-		Name: c.String(), Warnings: c.conn.Warnings(), Lister: o, Operator: o, Init: c.init, Examine: c.examine, Base: c, Close: c.Close,
+		Name: c.String(), Warnings: c.conn.Warnings(), Lister: o, Operator: o, Init: c.init, Examine: c.examine, Base: c,
 	}
 }
 

@@ -16,10 +16,9 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Center lends worker ids of this host to this process. Unlike other centers, it keeps
-// its grants in memory, because a lock belongs to a process: renew and release a grant
-// with the Center that lent it. All methods are safe for concurrent use.
-type Center struct {
+// center lends worker ids of this host to this process. Unlike other centers, it keeps
+// its grants in memory, because a lock belongs to a process.
+type center struct {
 	choice
 	maxBehind time.Duration
 	maxAhead  time.Duration
@@ -30,8 +29,6 @@ type Center struct {
 	held  map[holder]*loan
 	until int64 // without records: no range begins before it, or 0 before the first borrow
 }
-
-var _ lease.Center = (*Center)(nil)
 
 type holder struct {
 	namespace string
@@ -46,14 +43,14 @@ type loan struct {
 	file *os.File // locked; nil if no record is kept
 }
 
-// Option configures a Center in New. A nil Option is ignored.
-type Option func(*Center) error
+// Option configures a center in New. A nil Option is ignored.
+type Option func(*center) error
 
 // WithMaxAhead sets how far ids may run ahead of the clock, 0 to 2h, which is Config.MaxAhead
 // of package snowlease. If no record shows the last use of a worker id, ids start that far
 // ahead. Default: 1s, or two time units of the layout if that is longer.
 func WithMaxAhead(d time.Duration) Option {
-	return func(c *Center) error {
+	return func(c *center) error {
 		if d < 0 || d > 2*time.Hour { // two of the longest time units
 			return fmt.Errorf("local: MaxAhead %v is not from 0 to 2h", d)
 		}
@@ -65,7 +62,7 @@ func WithMaxAhead(d time.Duration) Option {
 // WithClock replaces the clock of the host, for tests and simulations. Default:
 // time.Now.
 func WithClock(now func() time.Time) Option {
-	return func(c *Center) error {
+	return func(c *center) error {
 		if now == nil {
 			return errors.New("local: the clock is nil")
 		}
@@ -75,20 +72,24 @@ func WithClock(now func() time.Time) Option {
 }
 
 // New returns a center that lends worker ids of the layout from the source of cfg. It looks at
-// the host and creates the directory. The caller closes the center after its last use.
+// the host and creates the directory. A center keeps its grants in memory: renew and release a
+// grant with the center that lent it. Close drops the worker ids that were not given back, as the
+// end of the process would. Its lease.Extras have the promise of the source, warnings, and a Lister
+// of the worker ids that were ever lent on this host, or of none without records. A crashed holder
+// is listed until its ceiling.
 //
 // The error lists all faults of cfg, or says why the source cannot be used on this
 // host, or which option is invalid.
-func New(cfg Config, layout snowflake.Layout, opts ...Option) (*Center, error) {
+func New(cfg Config, layout snowflake.Layout, opts ...Option) (lease.Center, error) {
 	return newCenter(cfg, layout, inspect(), opts...)
 }
 
-func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Center, error) {
+func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*center, error) {
 	if err := cfg.Validate(layout); err != nil {
 		return nil, err
 	}
 	cfg, layout = cfg.withDefaults(), layout.WithDefaults()
-	c := &Center{
+	c := &center{
 		maxBehind: cfg.MaxBehind,
 		maxAhead:  max(generator.DefaultMaxAhead, 2*layout.TimeUnit),
 		unit:      layout.TimeUnit,
@@ -108,15 +109,12 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*Ce
 	return c, err
 }
 
-// Extras returns the name, the promise of the source with its warnings, the lease.Lister and
-// Close. It lists the worker ids that have a file: those ever lent on this host, or none if no
-// records are kept. It shows a crashed holder until its ceiling.
-func (c *Center) Extras() lease.Extras {
-	return lease.Extras{Name: c.String(), Warnings: slices.Clone(c.warnings), Promise: c.promise, Lister: lister{c}, Close: c.Close}
+func (c *center) Extras() lease.Extras {
+	return lease.Extras{Name: c.String(), Warnings: slices.Clone(c.warnings), Promise: c.promise, Lister: lister{c}}
 }
 
 // String returns the name of the source and the directory.
-func (c *Center) String() string {
+func (c *center) String() string {
 	if c.dir == "" {
 		return fmt.Sprintf("local (%s)", c.source)
 	}
@@ -131,7 +129,7 @@ func (c *Center) String() string {
 // ErrClockBehind; *lease.QuarantineError without records; *lease.MismatchError; and, wrapped
 // with lease.ErrSetup, lease.ErrDamaged, or the error for a missing directory or for a range
 // without the worker id of source explicit.
-func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+func (c *center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := cmp.Or(req.Validate(), ctx.Err()); err != nil {
@@ -171,7 +169,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 // may have used ahead of it, and what this process has used. The range cannot begin ahead of the
 // clock instead: a generator's MaxAhead counts from there, so the next process would have to
 // begin further ahead.
-func (c *Center) outlast(req lease.Request) error {
+func (c *center) outlast(req lease.Request) error {
 	now := c.now()
 	if c.until == 0 {
 		c.until = now.Add(c.maxAhead + 2*c.unit).UnixMilli()
@@ -191,7 +189,7 @@ func (c *Center) outlast(req lease.Request) error {
 //   - those without a file, at random, so that processes that should share the directory
 //     but do not rarely collide;
 //   - those with a mark ahead of the clock, as a crash leaves them.
-func (c *Center) search(req lease.Request) (lease.Grant, error) {
+func (c *center) search(req lease.Request) (lease.Grant, error) {
 	records, err := c.dir.list(req.Namespace)
 	if err != nil {
 		return lease.Grant{}, err
@@ -232,7 +230,7 @@ func (c *Center) search(req lease.Request) (lease.Grant, error) {
 }
 
 // take lends worker id w unless it is held.
-func (c *Center) take(req lease.Request, w int64) (lease.Grant, error) {
+func (c *center) take(req lease.Request, w int64) (lease.Grant, error) {
 	l := &loan{Grant: lease.Grant{Request: req, Worker: w}}
 	var r record
 	var err error
@@ -277,7 +275,7 @@ func (l *loan) save(mark int64) error {
 
 // intact reports whether the file that l locks is still the one at its path. If not, it
 // drops the loan.
-func (c *Center) intact(l *loan) bool {
+func (c *center) intact(l *loan) bool {
 	if l.file == nil || c.dir.same(l.file, c.dir.path(l.Namespace, l.Worker)) {
 		return true
 	}
@@ -285,7 +283,7 @@ func (c *Center) intact(l *loan) bool {
 	return false
 }
 
-func (c *Center) letGo(l *loan) {
+func (c *center) letGo(l *loan) {
 	if l.file != nil {
 		unlock(l.file)
 		_ = l.file.Close()
@@ -293,7 +291,7 @@ func (c *Center) letGo(l *loan) {
 	delete(c.held, holderOf(l.Request))
 }
 
-func (c *Center) mine(g lease.Grant) *loan {
+func (c *center) mine(g lease.Grant) *loan {
 	l := c.held[holderOf(g.Request)]
 	if l == nil || l.Worker != g.Worker || l.Token != g.Token || !c.intact(l) {
 		return nil
@@ -301,9 +299,9 @@ func (c *Center) mine(g lease.Grant) *loan {
 	return l
 }
 
-// Renew raises the ceiling of g. It returns lease.ErrLost if this Center does not hold
+// Renew raises the ceiling of g. It returns lease.ErrLost if this center does not hold
 // g, or if the file was removed or replaced.
-func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+func (c *center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := cmp.Or(g.Validate(), ctx.Err()); err != nil {
@@ -324,7 +322,7 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 }
 
 // Release gives g back. It returns lease.ErrLost as Renew does.
-func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+func (c *center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := cmp.Or(g.Validate(), ctx.Err()); err != nil {
@@ -345,11 +343,11 @@ func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	return nil
 }
 
-func (c *Center) lost(g lease.Grant) error {
+func (c *center) lost(g lease.Grant) error {
 	return fmt.Errorf("local: worker id %d of namespace %q: not lent here, given back, or its file was removed: %w", g.Worker, g.Namespace, lease.ErrLost)
 }
 
-type lister struct{ *Center }
+type lister struct{ *center }
 
 func (c lister) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	if err := cmp.Or(lease.CheckNamespace(namespace), ctx.Err()); err != nil || c.dir == "" {
@@ -370,7 +368,7 @@ func (c lister) Slots(ctx context.Context, namespace string) ([]lease.Slot, erro
 
 // Close drops the worker ids that were not given back, as the end of the process would.
 // Their next holders start above their ceilings.
-func (c *Center) Close() error {
+func (c *center) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range c.held {

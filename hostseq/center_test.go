@@ -36,7 +36,7 @@ func newSite(t *testing.T) *site {
 func (s *site) pass(d time.Duration) { s.ms.Add(d.Milliseconds()) }
 
 // center returns the center of another process.
-func (s *site) center(change ...func(*Config)) *Center {
+func (s *site) center(change ...func(*Config)) *center {
 	s.Helper()
 	cfg := Config{Dir: s.dir}
 	for _, f := range change {
@@ -45,7 +45,7 @@ func (s *site) center(change ...func(*Config)) *Center {
 	c, err := New(cfg, s.layout, WithClock(func() time.Time { return time.UnixMilli(s.ms.Load()) }))
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, c.Close()) })
-	return c
+	return c.(*center)
 }
 
 func byHand(n int64) func(*Config) { return func(c *Config) { c.Worker = &n } }
@@ -58,7 +58,7 @@ func (s *site) request() lease.Request {
 	return req
 }
 
-func (s *site) acquire(c *Center) lease.Grant {
+func (s *site) acquire(c *center) lease.Grant {
 	s.Helper()
 	req := s.request()
 	g, err := c.Acquire(s.Context(), req)
@@ -188,7 +188,7 @@ func TestSlotsOfAHost(t *testing.T) {
 
 	s = newSite(t)
 	var grants []lease.Grant
-	var centers []*Center
+	var centers []*center
 	for range 4 {
 		c := s.center()
 		centers, grants = append(centers, c), append(grants, s.acquire(c))
@@ -247,7 +247,7 @@ func TestHeld(t *testing.T) {
 	for _, change := range []func(*Config){byHand(2), func(c *Config) { byHand(3)(c); stateless(c) }} {
 		c := s.center(change)
 		g := s.acquire(c)
-		for _, rival := range []*Center{c, s.center(change)} {
+		for _, rival := range []*center{c, s.center(change)} {
 			if c.dir == "" && rival != c {
 				s.acquire(rival) // nothing is kept, so nothing is seen of others
 				continue
@@ -468,7 +468,7 @@ func TestOptions(t *testing.T) {
 	// Two ticks of a coarse layout are more than a second.
 	c, err = New(Config{Worker: worker(0), Stateless: true}, snowflake.Layout{TimeUnit: time.Minute, SequenceBits: 10})
 	require.NoError(t, err)
-	require.Equal(t, 2*time.Minute, c.maxAhead)
+	require.Equal(t, 2*time.Minute, c.(*center).maxAhead)
 }
 
 // On a disk that fails writes, nothing is allowed that is not on record.
@@ -508,7 +508,7 @@ func (s *site) issue(ahead time.Duration, loans, ids int) (all []int64) {
 		began := clock()
 		gen, err := generator.New(s.layout, generator.WithMaxAhead(ahead), generator.WithClock(func() time.Duration { return clock().Sub(began) }))
 		require.NoError(s, err)
-		g := s.acquire(c)
+		g := s.acquire(c.(*center))
 		_, err = gen.Adopt(rangeOf(g, gen.Elapsed()))
 		require.NoError(s, err)
 		got := make([]int64, ids)

@@ -11,7 +11,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Center needs nothing but a directory.
+// A center needs nothing but a directory.
 func Example() {
 	ctx := context.Background()
 	layout := snowflake.Layout{}
@@ -40,7 +40,7 @@ func Example() {
 }
 
 // Without a directory, the clock of the host must not be set back across a restart.
-func ExampleCenter_Extras() {
+func ExampleNew() {
 	worker := int64(5)
 	center, err := hostseq.New(hostseq.Config{Worker: &worker, Stateless: true}, snowflake.Layout{})
 	if err != nil {

@@ -261,7 +261,7 @@ func TestLinks(t *testing.T) {
 		c, err := New(Config{Dir: link}, narrow)
 		require.Equal(t, ok, err == nil, "%s: %v", to, err)
 		if ok {
-			require.Equal(t, first, string(c.dir), "a link that changes later leads nowhere else")
+			require.Equal(t, first, string(c.(*center).dir), "a link that changes later leads nowhere else")
 		}
 	}
 	require.NoDirExists(t, filepath.Join(base, "nowhere"), "such as a volume that is not mounted")

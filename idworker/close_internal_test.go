@@ -26,13 +26,9 @@ func (w watched) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	return w.Center.Release(ctx, g, lastUsed)
 }
 
-func (w watched) Extras() lease.Extras {
-	x := w.Center.Extras()
-	x.Close = func() error {
-		*w.events = append(*w.events, "close")
-		return errClose
-	}
-	return x
+func (w watched) Close() error {
+	*w.events = append(*w.events, "close")
+	return errClose
 }
 
 // A worker closes its own center once, after it gave the worker id back, even if the center
@@ -50,7 +46,7 @@ func TestOwnedCenterIsClosedOnceAndLast(t *testing.T) {
 		center := struct{ lease.Center }{watched{memory, &events}}
 		var setup source.Setup[snowlease.Status]
 		if owns {
-			setup.Close = center.Extras().Close
+			setup.Free = center.Close
 		}
 		b, err := p.assemble(center, setup, o)
 		require.NoError(t, err)

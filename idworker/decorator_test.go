@@ -30,7 +30,7 @@ func TestDecoratedCenters(t *testing.T) {
 		open             func(*testing.T) (lease.Center, error)
 		slots            int
 		warns, past, ops bool
-		promise, closes  bool
+		promise          bool
 	}{
 		"dbseq": {func(t *testing.T) (lease.Center, error) {
 			db := openDB(t, sqlite.Open(":memory:"))
@@ -38,16 +38,16 @@ func TestDecoratedCenters(t *testing.T) {
 			require.NoError(t, err)
 			pool.SetMaxOpenConns(1)
 			return gormdb.Center(db)
-		}, 31, true, true, true, false, true},
+		}, 31, true, true, true, false},
 		"redisseq": {func(t *testing.T) (lease.Center, error) {
 			return redisseq.New(newRedis(t, testserver.Redis(t)))
-		}, 31, false, false, true, false, true},
+		}, 31, false, false, true, false},
 		"hostseq": {func(t *testing.T) (lease.Center, error) {
 			return hostseq.New(hostseq.Config{Source: hostseq.Hash, Dir: t.TempDir()}, snowflake.Layout{})
-		}, 1, true, false, false, true, true},
+		}, 1, true, false, false, true},
 		"casstore": {func(t *testing.T) (lease.Center, error) {
 			return casstore.New(memcenter.NewStore()), nil
-		}, 31, false, false, true, false, false},
+		}, 31, false, false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			center, err := c.open(t)
@@ -83,11 +83,7 @@ func TestDecoratedCenters(t *testing.T) {
 				require.Equal(t, int64(31), rec.Pin.Pool)
 			}
 			require.NoError(t, w.Close())
-			closing := wrapped.Extras().Close
-			require.Equal(t, c.closes, closing != nil)
-			if c.closes {
-				require.NoError(t, closing())
-			}
+			require.NoError(t, wrapped.Close())
 		})
 	}
 }

@@ -157,9 +157,7 @@ func opened() fx.Option {
 // closing closes a provided center when the application stops.
 func closing() fx.Option {
 	return fx.Invoke(func(lc fx.Lifecycle, c lease.Center) {
-		if closing := c.Extras().Close; closing != nil {
-			lc.Append(fx.StopHook(closing))
-		}
+		lc.Append(fx.StopHook(c.Close))
 	})
 }
 

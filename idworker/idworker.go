@@ -75,7 +75,7 @@ func (p plan) build(o options) (*built, error) {
 		center = o.center
 	default:
 		if center, err = p.newCenter(o); err == nil {
-			setup.Close = center.Extras().Close
+			setup.Free = center.Close
 		}
 	}
 	if err != nil {
@@ -96,8 +96,8 @@ func (p plan) assemble(center lease.Center, setup source.Setup[snowlease.Status]
 	}
 	w, err := snowlease.New(source.With[snowlease.Status]{Center: center, Setup: setup}, cfg)
 	if err != nil {
-		if setup.Close != nil {
-			err = errors.Join(err, setup.Close())
+		if setup.Free != nil {
+			err = errors.Join(err, setup.Free())
 		}
 		return nil, err
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/snowlease/snowlease/numbers/history"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/redisseq"
 )
 
 func TestStartAndStopOnEveryEngine(t *testing.T) {
@@ -279,6 +280,7 @@ func TestChoiceOfTheCenter(t *testing.T) {
 		{"both clients", "", fx.Options(fx.Supply(db), universal(client)), []string{"both", `"db"`, `"redis"`}},
 		{"both clients, mode db", "db", fx.Options(fx.Supply(db), universal(client)), nil},
 		{"both clients, mode redis", "redis", fx.Options(fx.Supply(db), universal(client)), nil},
+		{"both clients, redisseq.New", "", fx.Options(fx.Supply(db), universal(client), fx.Provide(redisseq.New)), nil},
 		{"mode db without one", "db", universal(client), []string{"mode db: no *gorm.DB and no lease.Center", "newCenter"}},
 		{"mode redis without one", "redis", fx.Supply(db), []string{"mode redis", "redis.UniversalClient"}},
 		{"nil clients count as none", "", fx.Provide(func() (*gorm.DB, redis.UniversalClient) { return nil, nil }), []string{"no *gorm.DB", "one, not nil"}},

@@ -74,7 +74,7 @@ func optionsOf(opts []Option) options {
 
 // NewCenter returns the center that Open would create for cfg and opts; it ignores
 // WithCenter. Use it to wrap the center or to share it among several workers. It calls no
-// server. After stopping the workers, call Extras().Close if that is set.
+// server. Close the workers first, then the center.
 //
 // Errors: all faults of cfg joined in one, a missing or ambiguous client, and mode
 // redis-sequence, which has no center.

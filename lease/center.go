@@ -51,6 +51,10 @@ type Center interface {
 	// Extras returns what the center offers besides lending. The result is always the same.
 	// It does no I/O.
 	Extras() Extras
+
+	// Close frees what the center opened, if anything. It gives no worker id back: close the
+	// workers first.
+	Close() error
 }
 
 // Extras are what a center offers besides lending. All fields are optional.
@@ -76,9 +80,6 @@ type Extras struct {
 	// Base is the center below its decorators. Other packages look there for methods that this
 	// one does not know, such as the Past of dbseq, which counts backdated ids.
 	Base any
-	// Close frees what the center opened. Call it after the last use of the center. It does
-	// not give worker ids back.
-	Close func() error
 }
 
 // A Lister lists the slots of a namespace, ordered by worker id.

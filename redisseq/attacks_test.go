@@ -16,6 +16,7 @@ import (
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
+	"github.com/snowlease/snowlease/redisseq"
 )
 
 // requireQuarantine requires Acquire to return a quarantine.
@@ -32,7 +33,7 @@ func TestEachScriptMayRunTwice(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *store) {
 		c, err := open(t, s.Client(t))
 		require.NoError(t, err)
-		c.Client().AddHook(redistest.Twice())
+		redisseq.Client(c).AddHook(redistest.Twice())
 		require.NoError(t, c.Extras().Init(t.Context(), request()))
 		g := acquire(t, c)
 		require.Equal(t, g.Since-1, g.Floor)
@@ -75,7 +76,7 @@ func TestSwapComparesWhatWasLoaded(t *testing.T) {
 			c := opened(t, s)
 			_, _ = c.Acquire(t.Context(), request(named("other"))) // the server knows the scripts
 			calls := 0
-			c.Client().AddHook(redistest.Hook(func(_ []redis.Cmder, call func() error) error {
+			redisseq.Client(c).AddHook(redistest.Hook(func(_ []redis.Cmder, call func() error) error {
 				if calls++; calls != 3 {
 					return call()
 				}
@@ -115,7 +116,7 @@ func TestLostRaceFindsWhatElseIsFree(t *testing.T) {
 		s.Sleep(time.Second)
 		_, _ = c.Acquire(t.Context(), request(named("other"))) // the server knows the scripts
 		calls := 0
-		c.Client().AddHook(redistest.Hook(func(_ []redis.Cmder, call func() error) error {
+		redisseq.Client(c).AddHook(redistest.Hook(func(_ []redis.Cmder, call func() error) error {
 			if calls++; calls == 3 {
 				g, err := other.Acquire(t.Context(), request(many))
 				assert.NoError(t, err)
@@ -332,7 +333,7 @@ func TestInitInSteps(t *testing.T) {
 			c, err := open(t, s.Client(t))
 			require.NoError(t, err)
 			lost := false
-			c.Client().AddHook(redistest.Hook(func(cmds []redis.Cmder, call func() error) error {
+			redisseq.Client(c).AddHook(redistest.Hook(func(cmds []redis.Cmder, call func() error) error {
 				err := call()
 				if step, ok := cmds[0].(*redis.Cmd); !ok || lost || fmt.Sprint(step.Val()) != "[MORE]" {
 					return err

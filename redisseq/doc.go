@@ -2,9 +2,9 @@
 // go-redis client for a single server, Sentinel or Cluster. It needs Redis 6.2 or
 // newer, or Valkey.
 //
-// Give the center to snowlease.Open, or use it through package idworker. If the service also has a SQL database, prefer
-// package dbseq: commits are durable there, but the durability of Redis depends on its
-// settings.
+// Give the center to snowlease.Open, or to package idworker by fx.Provide(redisseq.New). If the
+// service also has a SQL database, prefer package dbseq: commits are durable there, but the
+// durability of Redis depends on its settings.
 //
 // A ZSET scores the worker ids by the expiry of their leases, so they are lent in the order
 // in which they became free. A worker id is free once its lease has expired by the clock of

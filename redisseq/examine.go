@@ -20,7 +20,7 @@ import (
 )
 
 // examine checks the server that has the keys of a namespace and its settings.
-func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
+func (c center) examine(ctx context.Context, namespace string) ([]lease.Finding, error) {
 	if err := lease.CheckNamespace(namespace); err != nil {
 		return nil, err
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/lease"
 )
 
 // Client returns the client of c, unless it is that of a cluster.
-func (c *Center) Client() redis.UniversalClient {
-	client, _ := c.conn.Node(context.Background(), "") // no error
+func Client(c lease.Center) redis.UniversalClient {
+	client, _ := c.(center).conn.Node(context.Background(), "") // no error
 	return client
 }

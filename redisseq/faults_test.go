@@ -232,7 +232,7 @@ func TestCluster(t *testing.T) {
 	}
 	require.Greater(t, len(masters), 1, "namespaces spread over the masters")
 
-	for ns, c := range map[string]*redisseq.Center{"moves": plain, "moves-with-WAIT": waits} {
+	for ns, c := range map[string]lease.Center{"moves": plain, "moves-with-WAIT": waits} {
 		in := func(r *lease.Request) { ttl(8 * time.Second)(r); r.Namespace = ns }
 		require.NoError(t, c.Extras().Init(t.Context(), request(in)))
 		g := acquire(t, c, in)
@@ -253,7 +253,7 @@ func TestCluster(t *testing.T) {
 	losesAMaster(t, cluster, plain, waits)
 }
 
-func losesAMaster(t *testing.T, cluster *testserver.Cluster, plain, waits *redisseq.Center) {
+func losesAMaster(t *testing.T, cluster *testserver.Cluster, plain, waits lease.Center) {
 	long := ttl(10 * time.Minute)
 	require.NoError(t, plain.Extras().Init(t.Context(), request(long)))
 	a, b := acquire(t, plain, long), acquire(t, waits, long)

@@ -68,7 +68,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 	}
 	type scene struct {
 		s *store
-		c *redisseq.Center
+		c lease.Center
 		g lease.Grant
 	}
 	nothing := func(*testing.T, *scene) {}
@@ -116,7 +116,7 @@ func TestFaultAtEachCommand(t *testing.T) {
 				f := &failing{}
 				c, err := open(t, s.Client(t))
 				require.NoError(t, err)
-				c.Client().AddHook(redistest.Hook(f.hook))
+				redisseq.Client(c).AddHook(redistest.Hook(f.hook))
 				try := func(fault error, at int64, lost bool) (hit bool) {
 					what := fmt.Sprintf("%v at command %d, lost %v", fault, at, lost)
 					s.Wipe(t)
@@ -208,7 +208,7 @@ func TestWaitReplicasFaults(t *testing.T) {
 		center, err := open(t, client, redisseq.WithWaitReplicas(1, time.Second))
 		require.NoError(t, err)
 		if _, ok := client.(*redis.Client); ok {
-			center.Client().AddHook(redistest.Hook(c.fault.hook))
+			redisseq.Client(center).AddHook(redistest.Hook(c.fault.hook))
 		}
 		g, err := center.Acquire(t.Context(), request())
 		require.ErrorContains(t, err, c.want)

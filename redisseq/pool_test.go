@@ -64,7 +64,7 @@ func TestBusyPool(t *testing.T) {
 		_, err = dispenser.Reserve(t.Context(), one)
 		require.NoError(t, err)
 		for range 2 {
-			for _, closes := range []func() error{c.Extras().Close, store.Close, dispenser.Close} {
+			for _, closes := range []func() error{c.Close, store.Close, dispenser.Close} {
 				require.NoError(t, closes())
 			}
 		}

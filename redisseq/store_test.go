@@ -60,7 +60,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, s *store)) {
 
 func (s *store) Center(t testing.TB) lease.Center { return s.center(t) }
 
-func (s *store) center(t testing.TB) *redisseq.Center {
+func (s *store) center(t testing.TB) lease.Center {
 	t.Helper()
 	c, err := open(t, s.Client(t), s.Options...)
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func pool(n int64) func(*lease.Request) {
 }
 
 // opened initializes the namespace of request and returns a center.
-func opened(t testing.TB, s *store, changes ...func(*lease.Request)) *redisseq.Center {
+func opened(t testing.TB, s *store, changes ...func(*lease.Request)) lease.Center {
 	t.Helper()
 	c := s.center(t)
 	require.NoError(t, c.Extras().Init(t.Context(), request(changes...)))

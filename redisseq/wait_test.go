@@ -142,11 +142,11 @@ func TestWaitReplicasTakesOneRoundTrip(t *testing.T) {
 		var trips atomic.Int64
 		c, err := open(t, s.Client(t), options...)
 		require.NoError(t, err)
-		c.Client().AddHook(redistest.Hook(func(_ []redis.Cmder, call func() error) error {
+		redisseq.Client(c).AddHook(redistest.Hook(func(_ []redis.Cmder, call func() error) error {
 			trips.Add(1)
 			return call()
 		}))
-		require.NoError(t, c.Client().Ping(t.Context()).Err()) // connecting takes more round trips
+		require.NoError(t, redisseq.Client(c).Ping(t.Context()).Err()) // connecting takes more round trips
 		for _, known := range []bool{false, true} {
 			if !known {
 				require.NoError(t, s.Admin.ScriptFlush(t.Context()).Err())

@@ -43,6 +43,9 @@ func (c *Center) Extras() lease.Extras {
 	return lease.Extras{Name: c.String(), Lister: c, Operator: c, Init: c.Init}
 }
 
+// Close implements lease.Center. The caller closes the store.
+func (c *Center) Close() error { return nil }
+
 // String names the store.
 func (c *Center) String() string { return c.store.String() }
 

@@ -52,6 +52,6 @@ type Setup[Status any] struct {
 	// Advise adds to an error of an id what to do, unless Explain knows the cause.
 	// Default: nothing is added.
 	Advise func(error) error
-	// Close frees what was opened for the Worker, once after each start. Default: nothing.
-	Close func() error
+	// Free frees what was opened for the Worker, once after each start. Default: nothing.
+	Free func() error
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // maxBehind is how far a host's clock may have been set back.
@@ -26,7 +27,7 @@ const maxBehind = 5 * time.Second
 const apart = "a directory for each process"
 
 // local opens the center of a process on a host.
-func (s store) local(breaking string) (*hostseq.Center, error) {
+func (s store) local(breaking string) (lease.Center, error) {
 	off, err := shared(s.Dir + ".clock")
 	if err != nil {
 		return nil, err
@@ -42,8 +43,8 @@ func (s store) local(breaking string) (*hostseq.Center, error) {
 type host struct {
 	*arena
 	dir    store
-	center *hostseq.Center // lends nothing
-	steps  sync.Mutex      // held to step the clock, or to keep it from being stepped
+	center lease.Center // lends nothing
+	steps  sync.Mutex   // held to step the clock, or to keep it from being stepped
 }
 
 // newLocal is a host without a center.

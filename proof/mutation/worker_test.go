@@ -4,7 +4,7 @@ package mutation_test
 var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"both sides of a move make backdated ids", "idworker/history.go", `case !p.hasReserved:`, `case false:`, "TestPastMovesToAnotherDatabase"},
 	{"ids before the center has seen the pool and the clock", historyGo, `func() error { return lent(w) }`, `func() error { return nil }`, "TestNextIDAt"},
-	{"the center is closed before the worker id is given back", "worker.go", "err := w.source.Close()\n\tif w.setup.Close != nil && !w.closed.Swap(true) {\n\t\terr = errors.Join(err, w.setup.Close())\n\t}\n\treturn err", "var err error\n\tif w.setup.Close != nil && !w.closed.Swap(true) {\n\t\terr = w.setup.Close()\n\t}\n\treturn errors.Join(err, w.source.Close())", "TestOwnedCenterIsClosedOnceAndLast"},
+	{"the center is closed before the worker id is given back", "worker.go", "err := w.source.Close()\n\tif w.setup.Free != nil && !w.closed.Swap(true) {\n\t\terr = errors.Join(err, w.setup.Free())\n\t}\n\treturn err", "var err error\n\tif w.setup.Free != nil && !w.closed.Swap(true) {\n\t\terr = w.setup.Free()\n\t}\n\treturn errors.Join(err, w.source.Close())", "TestOwnedCenterIsClosedOnceAndLast"},
 	{"what is reserved is lent", "idworker/plan.go", `return pool, first, min(last, pool-1)`, `return pool, first, last`, "TestPastMovesToAnotherDatabase"},
 	{"renews without the schedule", "leased.go", `Schedule: cfg.Schedule, `, ``, "TestEveryKeyHasAnEffect/lease.renew"},
 	{"renew is not asked for", "idworker/plan.go", `, p.core.Schedule = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew, p.schedule`, ` = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew`, "TestEveryKeyHasAnEffect/lease.renew"},

@@ -158,6 +158,8 @@ func (q *queue) Release(ctx context.Context, g lease.Grant, lastUsed int64) (err
 
 func (*queue) Extras() lease.Extras { return lease.Extras{Name: "queue"} }
 
+func (*queue) Close() error { return nil }
+
 // A member is one process.
 type member struct {
 	*keeper.Keeper

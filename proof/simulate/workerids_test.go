@@ -293,6 +293,8 @@ type far struct {
 // Extras returns none: only lending is simulated.
 func (f *far) Extras() lease.Extras { return lease.Extras{} }
 
+func (f *far) Close() error { return nil }
+
 func (f *far) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	req.Local = f.b.node.clock.now().UnixMilli()
 	g, err := reach(ctx, f, "acquire", func(ctx context.Context) (lease.Grant, error) {

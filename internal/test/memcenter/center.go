@@ -38,6 +38,9 @@ func (c *Center) Extras() lease.Extras {
 	return lease.Extras{Name: "memory", Lister: c, Init: c.Init}
 }
 
+// Close implements lease.Center. There is nothing to close.
+func (c *Center) Close() error { return nil }
+
 // Intercept sets the hook; nil removes it.
 func (c *Center) Intercept(h Hook) {
 	c.mu.Lock()

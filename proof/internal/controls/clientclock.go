@@ -24,6 +24,7 @@ import (
 // The process is named by the random owner of the request. That is kinder than the
 // original address and pid, which two containers can share.
 type clientClock struct {
+	open
 	client              redis.UniversalClient
 	clock               Clock
 	take, guard, revert *redis.Script

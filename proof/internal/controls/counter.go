@@ -12,6 +12,7 @@ import (
 // is equal at a TTL of 30 s. Nothing is renewed or returned. The count wraps around,
 // and restarts when the key expires, while older processes still run.
 type counter struct {
+	open
 	client redis.UniversalClient
 	clock  Clock
 	next   *redis.Script

@@ -18,6 +18,7 @@ import (
 // It differs from the original in two ways. The count wraps by its remainder instead of a
 // reset, which has a race of its own. A search ends after one round instead of twenty.
 type getThenSet struct {
+	open
 	client redis.UniversalClient
 	clock  Clock
 }

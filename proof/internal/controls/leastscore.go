@@ -14,6 +14,7 @@ import (
 // the past, so one process too many takes the id of a live one. A refresh sets the
 // score of the id, whoever holds it.
 type leastScore struct {
+	open
 	client redis.UniversalClient
 	clock  Clock
 	take   *redis.Script

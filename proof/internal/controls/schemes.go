@@ -84,3 +84,8 @@ func mod(n int64, req lease.Request) int64 { return req.First + n%(req.Last-req.
 
 // key returns a key of the namespace. All keys of a namespace share a hash slot.
 func key(req lease.Request, name string) string { return "controls:{" + req.Namespace + "}:" + name }
+
+// open is a center that has nothing to close.
+type open struct{}
+
+func (open) Close() error { return nil }

@@ -13,6 +13,7 @@ import (
 // mod N, and the row is deleted when the process stops. Nothing expires or is renewed,
 // and nothing shows whether another live row has the same remainder.
 type ticket struct {
+	open
 	db    *gorm.DB
 	clock Clock
 }
