@@ -11,28 +11,16 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Scope selects the models whose keys are filled.
-type Scope string
-
-// The scopes.
-const (
-	// ScopeAll fills every model whose key can hold an id. Models that opt out, and
-	// keys with another source, are left alone: see the package documentation.
-	ScopeAll Scope = "all"
-	// ScopeTagged fills only keys tagged `idworker:"true"` or `idworker:"segment=NAME"`, as
-	// that of a Model is.
-	// Begin with it if tables with other keys exist.
-	ScopeTagged Scope = "tagged"
-)
-
 // defaultWait is the default of Config.Wait.
 const defaultWait = 2 * time.Second
 
 // Config configures a Plugin. The zero Config has all defaults. fx applications may
 // supply one.
 type Config struct {
-	// Scope selects the models whose keys are filled. Default: ScopeAll.
-	Scope Scope `yaml:"scope" json:"scope" env:"SCOPE"`
+	// TaggedOnly fills only keys tagged `idworker:"true"` or `idworker:"segment=NAME"`, such as
+	// that of a Model. Begin with it if tables with other keys exist. Default: false, which
+	// fills every key that can hold an id, except those that the package documentation lists.
+	TaggedOnly bool `yaml:"tagged_only" json:"tagged_only" env:"TAGGED_ONLY"`
 	// Exclude names tables to leave alone, as the INSERT names them: with the database
 	// or schema only if the model's TableName includes it. Default: none.
 	Exclude []string `yaml:"exclude" json:"exclude" env:"EXCLUDE"`
@@ -55,7 +43,6 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Scope = cmp.Or(c.Scope, ScopeAll)
 	c.Wait = cmp.Or(c.Wait, defaultWait)
 	return c
 }
@@ -64,7 +51,6 @@ func (c Config) withDefaults() Config {
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	f := fault.Texts{In: "gormplugin: "}
-	f.Check(c.Scope != ScopeAll && c.Scope != ScopeTagged, "scope %q is unknown; choose %q or %q", c.Scope, ScopeAll, ScopeTagged)
 	for i, table := range c.Exclude {
 		f.Check(table == "" || strings.TrimSpace(table) != table, "exclude[%d] %q is not a table name; remove the blanks around it, or the entry", i, table)
 	}

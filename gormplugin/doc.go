@@ -51,7 +51,7 @@
 // # What is left alone
 //
 //   - Keys tagged `idworker:"-"`, or in an embedded struct with that tag.
-//   - With ScopeTagged, keys without a tag. That of a Model has one.
+//   - With Config.TaggedOnly, keys without a tag. (A Model's key is tagged.)
 //   - Tables in Config.Exclude, and sessions with SkipKey.
 //   - INSERTs that Omit the key, and keys that GORM may not write (`gorm:"<-:false"`).
 //   - Keys without a tag that have another source: a `default:` other than 0 and NULL, a

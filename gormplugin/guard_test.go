@@ -66,7 +66,7 @@ func TestModelWithoutThePlugin(t *testing.T) {
 	require.NoError(t, db.Create(&ownKey{}).Error)
 }
 
-// A plugin that leaves a Model alone stores none with the key 0 either. ScopeTagged leaves
+// A plugin that leaves a Model alone stores none with the key 0 either. TaggedOnly leaves
 // none alone.
 func TestModelWithThePlugin(t *testing.T) {
 	t.Parallel()
@@ -78,7 +78,7 @@ func TestModelWithThePlugin(t *testing.T) {
 			gorm.Model `idworker:"true"`
 		}
 	)
-	tagged := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{Scope: gormplugin.ScopeTagged}), &guarded{}, &Plain{}, &Apart{}, &Numbered{})
+	tagged := openSQLite(t, gormplugin.New(newGenerator(t), gormplugin.Config{TaggedOnly: true}), &guarded{}, &Plain{}, &Apart{}, &Numbered{})
 	rows := make([]guarded, 2)
 	require.NoError(t, tagged.Create(&rows).Error)
 	require.NotZero(t, rows[0].ID)

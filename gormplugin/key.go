@@ -63,7 +63,7 @@ func (f *filler) keyOf(stmt *gorm.Statement) *key {
 func (p *Plugin) newKey(s *schema.Schema, dialect string) *key {
 	field, tag, err := findField(s)
 	tagged := tag != ""
-	if err == nil && (field == nil || !field.Creatable || !tagged && (p.cfg.Scope == ScopeTagged || hasSource(s, field))) {
+	if err == nil && (field == nil || !field.Creatable || !tagged && (p.cfg.TaggedOnly || hasSource(s, field))) {
 		return nil
 	}
 	k := &key{field: field, convert: p.cfg.Convert, gen: p.source, most: math.MaxInt64, err: err}

@@ -121,7 +121,7 @@ func TestKeyFaults(t *testing.T) {
 	require.NoError(t, db.Set(gormplugin.SkipKey, true).Create(&Small{}).Error)
 }
 
-func TestScope(t *testing.T) {
+func TestTaggedOnly(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		row         any
@@ -146,13 +146,13 @@ func TestScope(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for scope, filled := range map[gormplugin.Scope]bool{"": tt.all, gormplugin.ScopeAll: tt.all, gormplugin.ScopeTagged: tt.tagged} {
+			for taggedOnly, filled := range map[bool]bool{false: tt.all, true: tt.tagged} {
 				gen := &counter{}
-				db := openSQLite(t, gormplugin.New(gen, gormplugin.Config{Scope: scope}))
+				db := openSQLite(t, gormplugin.New(gen, gormplugin.Config{TaggedOnly: taggedOnly}))
 				tx := db.Session(&gorm.Session{DryRun: true}).Create(tt.row)
 				require.NoError(t, tx.Error)
-				require.Equal(t, filled, len(gen.asked) == 1, "scope %q", scope)
-				_, err := gormplugin.CheckTable(t.Context(), db, tt.row, snowflake.Layout{}, gormplugin.Config{Scope: scope})
+				require.Equal(t, filled, len(gen.asked) == 1, "tagged only: %v", taggedOnly)
+				_, err := gormplugin.CheckTable(t.Context(), db, tt.row, snowflake.Layout{}, gormplugin.Config{TaggedOnly: taggedOnly})
 				require.Equal(t, !filled, strings.Contains(err.Error(), "leaves this model alone"), err)
 				// The next round needs a zero key.
 				if f := tx.Statement.Schema.PrioritizedPrimaryField; filled && f != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Model is a base for models that replaces gorm.Model. It has the same columns and soft
-// delete, but the plugin fills the id instead of AUTO_INCREMENT, also with ScopeTagged.
+// delete, but the plugin fills the id instead of AUTO_INCREMENT, also with TaggedOnly.
 //
 // Its JSON differs from that of gorm.Model: the names are id, created_at, updated_at and
 // deleted_at, and the id is a string, since JavaScript rounds integers above 2^53. For the

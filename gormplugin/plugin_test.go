@@ -127,12 +127,11 @@ func TestUse(t *testing.T) {
 	require.ErrorContains(t, fresh.Use(gormplugin.New(nil, gormplugin.Config{})), "source of ids is nil")
 	var never *generator.Generator
 	require.ErrorContains(t, fresh.Use(gormplugin.New(never, gormplugin.Config{})), "source of ids is nil (*generator.Generator)")
-	err := fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Scope: "some", Exclude: []string{"a", " b"}, Wait: -1}))
-	require.ErrorContains(t, err, `scope "some"`)
+	err := fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Exclude: []string{"a", " b"}, Wait: -1}))
 	require.ErrorContains(t, err, `exclude[1] " b"`)
 	require.ErrorContains(t, err, "wait -1ns")
 	require.ErrorContains(t, fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Wait: 2})), "wait 2ns is finer than a millisecond")
-	require.NoError(t, fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{Scope: gormplugin.ScopeTagged})), "faults register nothing")
+	require.NoError(t, fresh.Use(gormplugin.New(&counter{}, gormplugin.Config{TaggedOnly: true})), "faults register nothing")
 }
 
 func TestExclude(t *testing.T) {

@@ -45,7 +45,7 @@ func TestSideBySideWithAutoIncrement(t *testing.T) {
 		_, err = gen.Adopt(generator.Range{Worker: worker, Floor: ahead, Ceiling: ahead + 1000, Now: now, At: gen.Elapsed()})
 		require.NoError(t, err)
 		old := open(t, dialector(), nil, &Before{})
-		db := open(t, dialector(), gormplugin.New(gen, gormplugin.Config{Scope: gormplugin.ScopeTagged}))
+		db := open(t, dialector(), gormplugin.New(gen, gormplugin.Config{TaggedOnly: true}))
 		require.NoError(t, old.Create(&Before{Name: "first"}).Error)
 
 		exec := func(statement string) { require.NoError(t, old.Exec(statement).Error) }

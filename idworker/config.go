@@ -117,10 +117,9 @@ type LeaseConfig struct {
 	// clock, so neither a step of the wall clock nor a sparse schedule loses a lease.
 	// Default: "@every 10s".
 	Renew string `yaml:"renew" json:"renew" env:"RENEW"`
-	// OnLost is what happens when a lease is lost: continue borrows another worker id,
-	// shutdown also ends the fx application with exit code 1. Without fx, shutdown is an
-	// error. Default: continue.
-	OnLost OnLost `yaml:"on_lost" json:"on_lost" env:"ON_LOST"`
+	// ShutdownOnLoss ends the fx application with exit code 1 when a lease is lost. Without
+	// fx, it is an error. Default: false, which borrows another worker id.
+	ShutdownOnLoss bool `yaml:"shutdown_on_loss" json:"shutdown_on_loss" env:"SHUTDOWN_ON_LOSS"`
 }
 
 // StoreConfig describes what a database or Redis may forget and how to react, in all modes
@@ -172,15 +171,6 @@ type SequenceConfig struct {
 	MaxAge time.Duration `yaml:"max_age" json:"max_age" env:"MAX_AGE"`
 }
 
-// OnLost is what happens when a lease is lost.
-type OnLost string
-
-// The values of OnLost.
-const (
-	OnLostContinue OnLost = "continue" // borrow another worker id
-	OnLostShutdown OnLost = "shutdown" // also end the fx application
-)
-
 // SegmentStore is where Config.Segments are kept.
 type SegmentStore string
 
@@ -214,7 +204,6 @@ func (c LeaseConfig) withDefaults() LeaseConfig {
 	c.TTL = cmp.Or(c.TTL, lease.DefaultTTL)
 	c.MaxTTL = cmp.Or(c.MaxTTL, max(c.TTL, lease.DefaultTTL))
 	c.Renew = cmp.Or(c.Renew, defaultRenew)
-	c.OnLost = cmp.Or(c.OnLost, OnLostContinue)
 	return c
 }
 

@@ -124,7 +124,6 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"renew, a time zone only", func(c *idworker.Config) { c.Lease.Renew = "TZ=UTC" }, []string{`"TZ=UTC"`, "no fields follow"}},
 		{"renew, a time zone only, by its other name", func(c *idworker.Config) { c.Lease.Renew = "CRON_TZ=Asia/Tokyo" }, []string{`"CRON_TZ=Asia/Tokyo"`, "no fields follow"}},
 		{"wait", func(c *idworker.Config) { c.Wait = -1 }, []string{"wait -1ns", "10s"}},
-		{"on_lost", func(c *idworker.Config) { c.Lease.OnLost = "panic" }, []string{"on_lost", `"panic"`, "continue, shutdown"}},
 		{"quarantine", func(c *idworker.Config) { c.Store.Quarantine = "off" }, []string{"quarantine", `"off"`, "on-change, never"}},
 		{"business", func(c *idworker.Config) { c.Business = 1 }, []string{"business 1 is not 0 to 0"}},
 		{"wait_replicas db", func(c *idworker.Config) { c.Mode, c.Store.WaitReplicas = idworker.ModeDB, 1 }, []string{"wait_replicas 1", "mode db", "semi-synchronous", "synchronous_commit"}},
@@ -196,9 +195,9 @@ func requireTyped(t *testing.T, err error) (keys []string) {
 }
 
 func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
-	err := idworker.Config{Mode: "x", Lease: idworker.LeaseConfig{OnLost: "x", TTL: 1, Renew: "x"}, Store: idworker.StoreConfig{Quarantine: "x", Skew: -1}, Preset: "x", Workers: "x", Wait: -1, MaxAhead: -1}.Validate()
+	err := idworker.Config{Mode: "x", Lease: idworker.LeaseConfig{TTL: 1, Renew: "x"}, Store: idworker.StoreConfig{Quarantine: "x", Skew: -1}, Preset: "x", Workers: "x", Wait: -1, MaxAhead: -1}.Validate()
 	require.ElementsMatch(t, []string{
-		"namespace", "mode", "lease.on_lost", "store.quarantine", "preset", "workers", "lease.ttl", "store.skew", "store.skew", "lease.renew", "wait", "max_ahead",
+		"namespace", "mode", "store.quarantine", "preset", "workers", "lease.ttl", "store.skew", "store.skew", "lease.renew", "wait", "max_ahead",
 	}, requireTyped(t, err))
 }
 

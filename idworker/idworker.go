@@ -62,8 +62,8 @@ type built struct {
 
 // build does no I/O.
 func (p plan) build(o options) (*built, error) {
-	if p.Lease.OnLost == OnLostShutdown && o.shutdown == nil {
-		return nil, errors.New(`snowlease: lease.on_lost "shutdown" needs an fx application to end: choose "continue" and watch Healthy`)
+	if p.Lease.ShutdownOnLoss && o.shutdown == nil {
+		return nil, errors.New(`snowlease: lease.shutdown_on_loss needs an fx application to end: leave it out, and watch Healthy`)
 	}
 	setup := source.Setup[snowlease.Status]{Name: keyOf, Advise: advise}
 	var center lease.Center
@@ -87,10 +87,10 @@ func (p plan) build(o options) (*built, error) {
 func (p plan) assemble(center lease.Center, setup source.Setup[snowlease.Status], o options) (*built, error) {
 	cfg := p.core
 	cfg.Logger = o.log
-	if p.Lease.OnLost == OnLostShutdown {
+	if p.Lease.ShutdownOnLoss {
 		cfg.OnLost = func(cause error) {
 			// fx does not pass the error on, so log it.
-			o.log.Error("idworker: shutting down: on_lost is shutdown", "namespace", p.Namespace, "err", cause)
+			o.log.Error("idworker: shutting down: the lease was lost", "namespace", p.Namespace, "err", cause)
 			go o.shutdown()
 		}
 	}

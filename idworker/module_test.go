@@ -3,6 +3,7 @@ package idworker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -412,7 +413,7 @@ func TestOpenWithoutFx(t *testing.T) {
 		{idworker.Config{}, nil, "snowlease: mode auto: no *gorm.DB, redis.UniversalClient or lease.Center: give WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open" + none},
 		{idworker.Config{Mode: "db"}, nil, "snowlease: mode db: no *gorm.DB and no lease.Center: give WithDB(db), or without GORM WithCenter(center) with a center of dbseq.Open" + none},
 		{idworker.Config{Mode: "redis"}, nil, "snowlease: mode redis: no redis.UniversalClient: give WithRedis(client)" + none},
-		{idworker.Config{Lease: idworker.LeaseConfig{OnLost: "shutdown"}}, idworker.WithCenter(c), "on_lost"},
+		{idworker.Config{Lease: idworker.LeaseConfig{ShutdownOnLoss: true}}, idworker.WithCenter(c), "lease.shutdown_on_loss needs an fx application"},
 		{idworker.Config{Segments: []segment.Config{{Name: "bills"}}}, idworker.WithCenter(c), "only Module opens segments and series: use segment.Open"},
 		{idworker.Config{Series: []series.Config{{Name: "bills"}}}, idworker.WithCenter(c), "only Module opens segments and series"},
 		{idworker.Config{Store: idworker.StoreConfig{WaitReplicas: 1}}, idworker.WithDB(db), "store.wait_replicas 1: leave it out; configure the database"},
@@ -478,14 +479,11 @@ func TestWithoutGORM(t *testing.T) {
 	}
 }
 
-func TestOnLost(t *testing.T) {
-	for _, c := range []struct {
-		onLost idworker.OnLost
-		code   int
-	}{{idworker.OnLostContinue, -1}, {idworker.OnLostShutdown, 1}} {
-		t.Run(string(c.onLost), func(t *testing.T) {
+func TestShutdownOnLoss(t *testing.T) {
+	for _, shutdown := range []bool{false, true} {
+		t.Run(fmt.Sprint(shutdown), func(t *testing.T) {
 			center := memcenter.New()
-			cfg := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{OnLost: c.onLost, TTL: 300 * time.Millisecond}, Store: idworker.StoreConfig{Skew: 10 * time.Millisecond}}
+			cfg := idworker.Config{Namespace: "orders", Lease: idworker.LeaseConfig{ShutdownOnLoss: shutdown, TTL: 300 * time.Millisecond}, Store: idworker.StoreConfig{Skew: 10 * time.Millisecond}}
 			initialize(t, center, cfg)
 			var w *idworker.IdWorker
 			var j journal
@@ -496,7 +494,7 @@ func TestOnLost(t *testing.T) {
 			require.NoError(t, err)
 			center.Advance(time.Minute) // every lease has expired
 			require.Eventually(t, func() bool { return w.Status().Losses == 1 }, 30*time.Second, time.Millisecond)
-			if c.code < 0 {
+			if !shutdown {
 				require.Eventually(t, func() bool { return ready(w) }, 30*time.Second, time.Millisecond)
 				after, err := w.NextIDWait(t.Context())
 				require.NoError(t, err)
@@ -505,7 +503,7 @@ func TestOnLost(t *testing.T) {
 			} else {
 				select {
 				case end := <-done:
-					require.Equal(t, c.code, end.ExitCode)
+					require.Equal(t, 1, end.ExitCode)
 				case <-time.After(30 * time.Second):
 					t.Fatal("the application goes on")
 				}

@@ -120,7 +120,6 @@ func (p *plan) planLease(check settings.Check) {
 	}
 	l := p.Lease
 	p.Lease.TTL = check.TTL(l.TTL, l.MaxTTL, p.layout)
-	fault.OneOf(check.List, "lease.on_lost", l.OnLost, OnLostContinue, OnLostShutdown)
 	var err error
 	p.schedule, err = parseSchedule(l.Renew)
 	check.Check("lease.renew", l.Renew, err != nil, `is not a cron schedule (%v): give "@every 10s", or fields such as "*/10 * * * * *" (the seconds are optional)`, err)

@@ -300,10 +300,10 @@ func serials(t *testing.T, c idworker.Config) string {
 // that have no other test.
 func TestEveryKeyIsTested(t *testing.T) {
 	elsewhere := map[string]string{
-		"mode":               "TestLocalMode",
-		"lease.on_lost":      "TestOnLost",
-		"sequence.max_age":   "TestMaxAge",
-		"store.table_prefix": "TestTablePrefix",
+		"mode":                   "TestLocalMode",
+		"lease.shutdown_on_loss": "TestShutdownOnLoss",
+		"sequence.max_age":       "TestMaxAge",
+		"store.table_prefix":     "TestTablePrefix",
 	}
 	files, err := filepath.Glob("*_test.go")
 	require.NoError(t, err)

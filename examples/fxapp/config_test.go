@@ -39,7 +39,6 @@ func TestExampleFile(t *testing.T) {
 		c.IDWorker = c.IDWorker.WithDefaults()
 		c.IDWorker.Series = []series.Config{c.IDWorker.Series[0].WithDefaults()}
 		c.IDWorker.MaxAhead = max(c.IDWorker.MaxAhead, time.Second)
-		c.GORMPlugin.Scope = max(c.GORMPlugin.Scope, "all")
 		c.GORMPlugin.Wait = max(c.GORMPlugin.Wait, 2*time.Second)
 		if len(c.Hosts) == 0 {
 			c.Hosts = nil

@@ -40,9 +40,9 @@ var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"redis-sequence: exact_times is not asked for", "idworker/plan.go", `Skew: p.Store.Skew, ExactTimes: p.Store.ExactTimes,`, `Skew: p.Store.Skew,`, "TestEveryKeyHasAnEffect/sequence: store.exact_times"},
 	{"redis-sequence: the server is not compared", "idworker/counted.go", `redisseq.WithQuarantine(p.Store.Quarantine)`, `redisseq.WithQuarantine("never")`, "TestEveryKeyHasAnEffect/sequence: store.quarantine"},
 	{"redis-sequence: waits for no replicas", "idworker/counted.go", `redisseq.WithWaitReplicas(p.Store.WaitReplicas, p.replicaTime())`, `redisseq.WithWaitReplicas(0, p.replicaTime())`, "TestEveryKeyHasAnEffect/sequence: store.wait_replicas"},
-	{"on_lost ends nothing", "idworker/idworker.go", `p.Lease.OnLost == OnLostShutdown {
+	{"shutdown_on_loss ends nothing", "idworker/idworker.go", `p.Lease.ShutdownOnLoss {
 		cfg`, `false {
-		cfg`, "TestOnLost"},
+		cfg`, "TestShutdownOnLoss"},
 	{"table_prefix names no table", "idworker/options.go", `, dbseq.WithTablePrefix(p.Store.TablePrefix)`, ``, "TestTablePrefix"},
 }}
 

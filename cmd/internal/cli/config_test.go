@@ -38,7 +38,7 @@ func TestConfigCheck(t *testing.T) {
 		"namespace: a\nlease: {max-ttl: 1m}\n":                            "-:2: unknown key \"max-ttl\"\n",
 		"namespace: a\nlease:\n  ttl: soon\n":                             "-:3: wrong type: str in place of time.Duration\n",
 		"namespace: a\nlease:\n  ttl: 30\n":                               "-:3: wrong type: int in place of time.Duration\n",
-		"namespace: a\nlease: {on_lost: panic}\n":                         `-:2: lease.on_lost "panic" is unknown: choose continue, shutdown`,
+		"namespace: a\nmode: mongo\n":                                     `-:2: mode "mongo" is unknown: choose auto, db`,
 		"namespace: a\nsegments:\n- {name: b}\n- {name: c, order: odd}\n": `-:4: segments[1].order "odd" is unknown`,
 		"namespace: a\nlayout: {worker_bits: 30}\n":                       "-:2: layout: snowflake: layout: worker bits 30 are not 1 to 20\n",
 		"namespace: a\nlayout: {epoch: 1577808000}\n":                     "-:2: layout: snowflake: layout: epoch 1577808000 is 1970-01-19T06:16:48Z, before 2000: give Unix milliseconds, as 1577808000000 for",
