@@ -38,7 +38,8 @@
 //
 // A key of 32 bits or fewer is an error (ErrKey), and so is an id that does not fit the
 // column that the model declares with the tags size: or type:, as the database in use
-// understands the type. The plugin does not read the table; CheckTable does.
+// understands the type. The plugin does not read the table; CheckTable does. Without
+// strict sql_mode, MySQL stores 2147483647 for an id in an INT column.
 //
 // In a composite key, the plugin fills the field tagged `idworker:"true"`, or else the
 // field that GORM prefers: ID, or the only AUTO_INCREMENT field.
