@@ -19,7 +19,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// traced is the decorator of docs/guide.md.
+// traced wraps a center, as examples/more/center does.
 type traced struct{ lease.Center }
 
 // A decorated center keeps everything that the center offers: its name, promise, warnings,

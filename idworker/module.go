@@ -113,7 +113,7 @@ func (c clients) build(cfg Config) (*built, error) {
 //
 // It also provides a *history.Issuer under the name. It takes the same clients as Module. To
 // lease from another database or Redis, give the
-// worker a lease.Center of its own: see docs/guide.md. It is an error to set Config.Segments
+// worker a lease.Center of its own: see examples/more/center. It is an error to set Config.Segments
 // or Series here: set them in the Config of Module.
 func Named(name string, cfg Config) fx.Option {
 	if name == "" {
