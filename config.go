@@ -81,17 +81,6 @@ type Workers struct {
 	Count int64 // how many from First on; 0 means all of the pool
 }
 
-// Request returns the request that c makes to a center, with a new Owner and without Ahead
-// and Local, such as for Init of lease.Extras. The error joins all faults of c.
-func (c Config) Request() (lease.Request, error) {
-	f := &fault.List{In: "snowlease: config"}
-	_, r := c.plan(f, itself, true)
-	if err := f.Err(); err != nil {
-		return lease.Request{}, err
-	}
-	return r, nil
-}
-
 func (c Config) withDefaults() Config {
 	c.Wait = cmp.Or(c.Wait, keeper.DefaultWait)
 	c.Holder = cmp.Or(c.Holder, keeper.DefaultHolder())

@@ -40,14 +40,12 @@ func TestRangeOfWorkers(t *testing.T) {
 	for workers, want := range map[snowlease.Workers][2]int64{
 		{}: {0, 29}, {First: 16}: {16, 29}, {Count: 1}: {0, 0}, {First: 3, Count: 5}: {3, 7}, {First: 29, Count: 1}: {29, 29},
 	} {
-		r, err := snowlease.Config{Namespace: "orders", Reserved: 2, Workers: workers}.Request()
+		w, err := snowlease.New(memcenter.New(), snowlease.Config{Namespace: "orders", Reserved: 2, Workers: workers})
 		require.NoError(t, err)
-		require.NoError(t, r.Validate())
-		require.Equal(t, want, [2]int64{r.First, r.Last})
-		require.EqualValues(t, 30, r.Pool)
+		require.Equal(t, snowlease.Pool{Size: 30, First: want[0], Last: want[1]}, w.Status().Pool)
 	}
 	for _, workers := range []snowlease.Workers{{First: -1}, {First: 30}, {Count: 31}, {Count: -1}, {First: 29, Count: 2}} {
-		_, err := snowlease.Config{Namespace: "orders", Reserved: 2, Workers: workers}.Request()
+		_, err := snowlease.New(memcenter.New(), snowlease.Config{Namespace: "orders", Reserved: 2, Workers: workers})
 		require.ErrorContains(t, err, "is not a range of worker ids: choose from 0 to 29")
 	}
 }
@@ -93,9 +91,7 @@ func TestEveryFieldHasAnEffect(t *testing.T) {
 		"MaxAhead": func(t *testing.T) {
 			lead := func(ahead time.Duration) time.Duration {
 				center := memcenter.New()
-				r, err := snowlease.Config{Namespace: "orders"}.Request()
-				require.NoError(t, err)
-				require.NoError(t, center.Init(t.Context(), r))
+				require.NoError(t, snowlease.Init(t.Context(), center, snowlease.Config{Namespace: "orders"}))
 				w, err := snowlease.Open(t.Context(), center, snowlease.Config{Namespace: "orders", MaxAhead: ahead})
 				require.NoError(t, err)
 				defer func() { _ = w.Close() }()

@@ -30,6 +30,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/source"
@@ -40,11 +41,7 @@ import (
 // after ctx has ended. The caller closes the center after that.
 //
 // Open waits for a worker id as long as ctx and cfg.Wait allow, and then returns an error that
-// wraps the cause. The first start in a namespace
-// waits about 2.3 s with the defaults. To avoid that for a namespace that was never used:
-//
-//	req, err := cfg.Request()
-//	err = center.Extras().Init(ctx, req)
+// wraps the cause. The first start in a namespace waits about 2.3 s with the defaults: see Init.
 //
 // Errors, to tell apart with errors.As and errors.Is: all faults of cfg joined in one,
 // *lease.NoFreeWorkerError, *lease.QuarantineError, *lease.MismatchError, *lease.ClockError,
@@ -59,6 +56,30 @@ func Open(ctx context.Context, center lease.Center, cfg Config) (*Worker, error)
 		return nil, err
 	}
 	return w, nil
+}
+
+// Init creates the namespace of cfg, which no process has used before. The first start then waits
+// for nothing, and ids carry no times ahead of the clock. If the namespace was used and its records
+// were lost, Init makes ids come twice.
+//
+// Errors: all faults of cfg joined in one, lease.ErrExists if the center has any record of the
+// namespace, errors.ErrUnsupported for a center without Init, such as that of hostseq, and other
+// errors of the center.
+func Init(ctx context.Context, center lease.Center, cfg Config) error {
+	f := &fault.List{In: "snowlease: config"}
+	_, req := cfg.plan(f, itself, true)
+	if err := f.Err(); err != nil {
+		return err
+	}
+	init := center.Extras().Init
+	if init == nil {
+		return fmt.Errorf("snowlease: init: %w: %s creates no namespaces", errors.ErrUnsupported, lease.Name(center))
+	}
+	req.Local = time.Now().UnixMilli()
+	if err := init(ctx, req); err != nil {
+		return fmt.Errorf("snowlease: init: %w", err)
+	}
+	return nil
 }
 
 // New returns a worker that Worker.Start starts, for programs that build all their parts

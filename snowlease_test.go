@@ -82,6 +82,30 @@ func TestOpen(t *testing.T) {
 	})
 }
 
+// After Init, the first start waits for nothing, and ids carry the time of the clock.
+func TestInit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		center, cfg, began := memcenter.New(), snowlease.Config{Namespace: "orders"}, time.Now()
+		require.NoError(t, snowlease.Init(t.Context(), center, cfg))
+		w, err := snowlease.Open(t.Context(), center, cfg)
+		require.NoError(t, err)
+		defer func() { _ = w.Close() }()
+		id, err := w.NextID()
+		require.NoError(t, err)
+		p, err := w.Decode(id)
+		require.NoError(t, err)
+		require.Equal(t, began, time.Now())
+		require.WithinDuration(t, began, p.Time, time.Millisecond)
+
+		require.ErrorIs(t, snowlease.Init(t.Context(), center, cfg), lease.ErrExists)
+		require.ErrorContains(t, snowlease.Init(t.Context(), center, snowlease.Config{TTL: 1}), "Namespace is empty")
+		require.ErrorIs(t, snowlease.Init(t.Context(), promising{center}, cfg), errors.ErrUnsupported)
+		center.Advance(time.Hour)
+		cfg.Namespace = "bills"
+		require.ErrorAs(t, snowlease.Init(t.Context(), center, cfg), new(*lease.ClockError))
+	})
+}
+
 // A worker of New issues ids from Start on, and may be started again after an error and after Close.
 func TestStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {

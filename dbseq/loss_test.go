@@ -70,9 +70,7 @@ func lossToGrant(t *testing.T, e engine, dsn string, lose func(*testing.T, *gorm
 	t.Helper()
 	f := &fleet{t: t, db: e.db(t, dsn), grants: map[lease.Grant]int64{}, lent: map[int64]*member{}}
 	if lose != nil {
-		req, err := config.Request()
-		require.NoError(t, err)
-		require.NoError(t, center(t, f.db).Extras().Init(t.Context(), req))
+		require.NoError(t, snowlease.Init(t.Context(), center(t, f.db), config))
 		for range 2 {
 			require.NoError(t, f.member().start())
 		}

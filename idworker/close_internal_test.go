@@ -38,9 +38,7 @@ func TestOwnedCenterIsClosedOnceAndLast(t *testing.T) {
 		p, err := Config{Namespace: "orders"}.plan()
 		require.NoError(t, err)
 		memory := memcenter.New()
-		req, err := p.core.Request()
-		require.NoError(t, err)
-		require.NoError(t, memory.Init(t.Context(), req))
+		require.NoError(t, snowlease.Init(t.Context(), memory, p.core))
 		var events []string
 		o := optionsOf(nil)
 		center := struct{ lease.Center }{watched{memory, &events}}

@@ -2,8 +2,10 @@ package idworker
 
 import (
 	"cmp"
+	"context"
 	"time"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/keeper"
@@ -234,5 +236,18 @@ func (c Config) Request() (lease.Request, error) {
 	if err != nil {
 		return lease.Request{}, err
 	}
-	return p.core.Request()
+	var asked lease.Request
+	err = snowlease.Init(context.Background(), recorder{request: &asked}, p.core)
+	asked.Local = 0
+	return asked, err
+}
+
+// recorder is a center that records the request of Init.
+type recorder struct {
+	lease.Center
+	request *lease.Request
+}
+
+func (r recorder) Extras() lease.Extras {
+	return lease.Extras{Init: func(_ context.Context, req lease.Request) error { *r.request = req; return nil }}
 }

@@ -25,7 +25,7 @@ type IdWorker = snowlease.Worker
 //
 // Close also closes what Open opened, and no client or center of the caller. Open waits for a
 // worker id as long as ctx and cfg.Wait allow. The first start in a namespace waits about
-// 2.3 s with the defaults. Init of lease.Extras avoids that; mode local waits only without records.
+// 2.3 s with the defaults. snowlease.Init avoids that; mode local waits only without records.
 // It is an error to set Config.Segments or Series, which only Module opens: use segment.Open and
 // series.Open.
 //

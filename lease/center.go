@@ -70,9 +70,8 @@ type Extras struct {
 	// Lister lists the slots, and Operator maintains namespaces.
 	Lister   Lister
 	Operator Operator
-	// Init creates a namespace that its owner knows to be new. Nothing can have been
-	// forgotten then, so times are exact from the first id on. If anything of the namespace
-	// exists, Init changes nothing and returns ErrExists.
+	// Init creates a namespace that its owner knows to be new: see snowlease.Init. If anything
+	// of the namespace exists, it changes nothing and returns ErrExists.
 	Init func(ctx context.Context, req Request) error
 	// Examine checks the store, its server and what the account may do, for "snowlease doctor".
 	// It changes nothing. It returns an error only for an invalid namespace.
@@ -87,8 +86,8 @@ type Lister interface {
 	Slots(ctx context.Context, namespace string) ([]Slot, error)
 }
 
-// Request asks for a worker id. It fills in no defaults: Request of snowlease.Config does. Durations
-// are whole milliseconds.
+// Request asks for a worker id. It fills in no defaults. Durations are whole
+// milliseconds.
 type Request struct {
 	// Namespace names the service whose replicas share one pool of worker ids: 1 to 64
 	// characters of A-Z a-z 0-9 . _ -

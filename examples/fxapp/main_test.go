@@ -17,8 +17,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/redisseq"
 )
@@ -128,9 +128,7 @@ func newFile(t *testing.T) string {
 	center, err := dbseq.Open("sqlite", file)
 	require.NoError(t, err)
 	defer center.Close()
-	req, err := idworker.Config{Namespace: "fxapp"}.Request()
-	require.NoError(t, err)
-	require.NoError(t, center.Extras().Init(t.Context(), req))
+	require.NoError(t, snowlease.Init(t.Context(), center, snowlease.Config{Namespace: "fxapp"}))
 	return file
 }
 
@@ -145,9 +143,7 @@ func newNamespace(t *testing.T) []string {
 	defer client.Close()
 	center, err := redisseq.New(client)
 	require.NoError(t, err)
-	req, err := idworker.Config{Namespace: namespace}.Request()
-	require.NoError(t, err)
-	require.NoError(t, center.Extras().Init(t.Context(), req))
+	require.NoError(t, snowlease.Init(t.Context(), center, snowlease.Config{Namespace: namespace}))
 	return []string{"-mode", "redis", "-redis", addr, "-namespace", namespace}
 }
 
