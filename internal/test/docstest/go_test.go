@@ -70,7 +70,7 @@ func own(t *testing.T) *universe {
 
 // others reports whether the package belongs to another module, or needs one.
 func others(path string) bool {
-	for _, part := range []string{"/metrics", "/prometheus", "go.uber.org/zap", "/etcdseq"} {
+	for _, part := range []string{"/metrics", "/prometheus", "go.uber.org/zap", "/etcdseq", "/go-zero/", "/watermill/", "/gogf/"} {
 		if strings.Contains(path, part) {
 			return true
 		}
@@ -100,6 +100,11 @@ func complete(text string) (string, error) {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
 			declared[d.Name.Name] = d.Recv == nil
+			for _, param := range d.Type.Params.List {
+				for _, n := range param.Names {
+					declared[n.Name] = true
+				}
+			}
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
 				switch s := s.(type) {

@@ -2,7 +2,7 @@ package docstest
 
 // packages are the packages that blocks use without an import.
 var packages = map[string]string{
-	"context": "context", "errors": "errors", "fmt": "fmt", "log": "log", "os": "os", "time": "time", "slog": "log/slog", "http": "net/http",
+	"context": "context", "errors": "errors", "fmt": "fmt", "signal": "os/signal", "syscall": "syscall", "log": "log", "os": "os", "time": "time", "slog": "log/slog", "http": "net/http",
 	"fx": "go.uber.org/fx", "gorm": "gorm.io/gorm", "redis": "github.com/redis/go-redis/v9",
 	"sqlite": "github.com/libtnb/sqlite", "dbseq": base + "/dbseq", "redisseq": base + "/redisseq",
 	"idworker": base + "/idworker", "lease": base + "/lease", "snowlease": base, "snowflake": base + "/snowflake",
@@ -16,6 +16,8 @@ var packages = map[string]string{
 	"metrics": base + "/metrics", "prometheus": "github.com/prometheus/client_golang/prometheus",
 	"zap": "go.uber.org/zap", "zapslog": "go.uber.org/zap/exp/zapslog",
 	"etcdseq": base + "/etcdseq",
+	"rest":    "github.com/zeromicro/go-zero/rest", "logx": "github.com/zeromicro/go-zero/core/logx", "message": "github.com/ThreeDotsLabs/watermill/message",
+	"gdb": "github.com/gogf/gf/v2/database/gdb", "ghttp": "github.com/gogf/gf/v2/net/ghttp",
 }
 
 const base = "github.com/snowlease/snowlease"
@@ -40,6 +42,9 @@ var prelude = map[string]string{
 	"old":        "var old []int64",
 	"mux":        "var mux *http.ServeMux",
 	"registry":   "var registry *prometheus.Registry",
+	"serve":      "func serve(*snowlease.Worker) error { return nil }",
+	"restConf":   "var restConf rest.RestConf",
+	"routes":     "var routes []rest.Route",
 	"newDB":      "func newDB() (*gorm.DB, error) { return nil, nil }",
 	"newRedis":   "func newRedis() redis.UniversalClient { return nil }",
 	"Order":      "type Order struct { ID int64; Total int64; CreatedAt time.Time }",
