@@ -35,7 +35,7 @@ type Record struct {
 	Now time.Time
 	// Incarnation changes if acknowledged records may have been lost, such as by a
 	// failover or by a restart without a log. If it is empty, it is not compared, as
-	// with quarantine: never.
+	// with durable: true.
 	Incarnation string
 }
 

@@ -12,7 +12,6 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/lease"
 )
 
 // The rights that docs/engines.md lists suffice once an administrator has created the
@@ -132,7 +131,7 @@ func TestSQLModes(t *testing.T) {
 			first(t, center(t, db), request("orders", 4))
 			require.NoError(t, segments(t, db).Create(t.Context(), "shop/orders", 7))
 			require.NoError(t, everyStatement(t, admin, db), "%q, with parameters in the text", mode)
-			c, err := dbseq.New(pool, dbseq.MySQL, dbseq.WithQuarantine(lease.QuarantineNever))
+			c, err := dbseq.New(pool, dbseq.MySQL, dbseq.WithDurable(true))
 			require.NoError(t, err)
 			require.NoError(t, everyStatementOf(t, admin, c), "%q, prepared", mode)
 			found, err := c.Extras().Examine(t.Context(), "others")

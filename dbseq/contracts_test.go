@@ -10,7 +10,6 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
@@ -23,7 +22,7 @@ func TestContractByAClock(t *testing.T) {
 // TestContractNever runs on one engine, because the statements differ little.
 func TestContractNever(t *testing.T) {
 	t.Parallel()
-	leasetest.Run(t, stores(t, engines[1], dbseq.WithQuarantine(lease.QuarantineNever)))
+	leasetest.Run(t, stores(t, engines[1], dbseq.WithDurable(true)))
 }
 
 // contracts runs the contracts of leases and of numbers.

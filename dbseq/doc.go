@@ -8,7 +8,7 @@
 //	defer center.Close()
 //
 // If the application has a *gorm.DB, use package gormdb. In an fx application, use package
-// idworker. A failover may lose the last commits of the database: see WithQuarantine.
+// idworker. A failover may lose the last commits of the database: see WithDurable.
 //
 // # Connections
 //
@@ -43,7 +43,7 @@
 //
 // # Loss of data
 //
-// With lease.QuarantineOnChange, another incarnation than the one on record counts as a
+// Unless WithDurable is set, another incarnation than the one on record counts as a
 // loss. Any account may read it, unless that was revoked:
 //
 //   - MySQL: server_uuid, hostname, port, and the second of the start, which is the time

@@ -20,21 +20,21 @@ import (
 // TestGalera: two nodes of a Galera cluster that answer in turn lend nothing. Nodes that
 // flush their logs late, as often advised for Galera, lose grants when all of them lose
 // power. If another node is used afterwards, its grants lie above the lost ones. With
-// QuarantineNever, ranges in use are lent again.
+// WithDurable, ranges in use are lent again.
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.NewGalera(t, 3)
 	e := engines[1]
-	at := func(node int, q lease.Quarantine) *dbseq.Center {
+	at := func(node int, durable bool) *dbseq.Center {
 		// Reads wait for writes on other nodes.
-		return center(t, e.db(t, cluster.Nodes[node].DSN()+"&wsrep_sync_wait=7"), dbseq.WithQuarantine(q))
+		return center(t, e.db(t, cluster.Nodes[node].DSN()+"&wsrep_sync_wait=7"), dbseq.WithDurable(durable))
 	}
 	req := func(namespace string) lease.Request { return soon(request(namespace, 1)) }
 	for _, ns := range []string{"compared", "never", "in-turn"} {
-		require.NoError(t, at(0, lease.QuarantineOnChange).Extras().Init(t.Context(), req(ns)))
+		require.NoError(t, at(0, false).Extras().Init(t.Context(), req(ns)))
 	}
 	for i := range 4 {
-		q := requireQuarantine(t, at((i+1)%2, lease.QuarantineOnChange), req("in-turn"))
+		q := requireQuarantine(t, at((i+1)%2, false), req("in-turn"))
 		require.Equal(t, i > 0, strings.Contains(q.Reason, "back and forth"), q.Reason)
 	}
 
@@ -44,8 +44,8 @@ func TestGalera(t *testing.T) {
 		require.NoError(t, exec.CommandContext(limit.Context(t), "cp", "-a", n.Dir(), n.Dir()+".kept").Run())
 	}
 	cluster.Restart()
-	lent := acquire(t, at(0, lease.QuarantineNever), req("compared"))
-	unseen := acquire(t, at(0, lease.QuarantineNever), req("never"))
+	lent := acquire(t, at(0, true), req("compared"))
+	unseen := acquire(t, at(0, true), req("never"))
 	cluster.Kill()
 	for _, n := range cluster.Nodes {
 		n.Wipe()
@@ -53,10 +53,10 @@ func TestGalera(t *testing.T) {
 	}
 	cluster.Restart()
 
-	again := acquire(t, at(1, lease.QuarantineNever), req("never"))
+	again := acquire(t, at(1, true), req("never"))
 	require.Less(t, again.Floor, unseen.Ceiling)
 
-	after := at(0, lease.QuarantineOnChange)
+	after := at(0, false)
 	require.Contains(t, requireQuarantine(t, after, req("compared")).Reason, "incarnation of the store changed")
 	_, err := after.Renew(t.Context(), lent)
 	require.ErrorIs(t, err, lease.ErrLost, "it is forgotten")

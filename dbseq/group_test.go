@@ -18,7 +18,7 @@ import (
 )
 
 // TestGroupReplication: a primary that is killed has lost no acknowledged grant, so even
-// with QuarantineNever none is lent again; otherwise another primary starts a quarantine.
+// with WithDurable none is lent again; otherwise another primary starts a quarantine.
 // A primary without a majority acknowledges nothing. If every node takes writes, statements
 // that lose against those of another node are repeated, and nodes that answer in turn lend
 // nothing.
@@ -30,7 +30,7 @@ func TestGroupReplication(t *testing.T) {
 	for i, n := range group.Nodes {
 		dbs[i] = e.db(t, n.DSN())
 	}
-	at := func(node int, q lease.Quarantine) *dbseq.Center { return center(t, dbs[node], dbseq.WithQuarantine(q)) }
+	at := func(node int, durable bool) *dbseq.Center { return center(t, dbs[node], dbseq.WithDurable(durable)) }
 	req := func(namespace string) lease.Request { return soon(request(namespace, 2)) }
 	has := func(node int, what, query string) {
 		require.Eventually(t, func() bool {
@@ -39,13 +39,13 @@ func TestGroupReplication(t *testing.T) {
 		}, time.Minute, 50*time.Millisecond, what)
 	}
 
-	before := at(0, lease.QuarantineOnChange)
+	before := at(0, false)
 	for _, ns := range []string{"compared", "never", "in-turn", "both"} {
 		require.NoError(t, before.Extras().Init(t.Context(), req(ns)))
 	}
 	held, unseen := acquire(t, before, req("compared")), acquire(t, before, req("never"))
 	has(1, "the other nodes have what was acknowledged", "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'never' AND since_ms > 0")
-	_, err := at(1, lease.QuarantineOnChange).Renew(t.Context(), held)
+	_, err := at(1, false).Renew(t.Context(), held)
 	require.ErrorContains(t, err, "use the DSN of the primary", "a secondary")
 
 	group.Nodes[1].Pause()
@@ -72,10 +72,10 @@ func TestGroupReplication(t *testing.T) {
 		return leads > 0
 	}, time.Minute, 50*time.Millisecond)
 	has(leads, "it takes writes", "SELECT NOT @@GLOBAL.super_read_only")
-	again := acquire(t, at(leads, lease.QuarantineNever), req("never"))
+	again := acquire(t, at(leads, true), req("never"))
 	requireDisjoint(t, unseen, again)
 	require.NotEqual(t, unseen.Worker, again.Worker, "the first one is on record")
-	after := at(leads, lease.QuarantineOnChange)
+	after := at(leads, false)
 	require.Contains(t, requireQuarantine(t, after, req("compared")).Reason, "incarnation of the store changed")
 	requireDisjoint(t, held, renewSoon(t, after, held), acquireSoon(t, after, req("compared")))
 
@@ -94,7 +94,7 @@ func TestGroupReplication(t *testing.T) {
 
 	var writers sync.WaitGroup
 	for i := range 3 {
-		c := at(i, lease.QuarantineNever)
+		c := at(i, true)
 		writers.Go(func() {
 			for range 20 {
 				_, err := c.Extras().Operator.Quarantine(t.Context(), "both", "by hand")

@@ -53,14 +53,14 @@ func TestEveryStatementOnAnOddMySQL(t *testing.T) {
 
 // TestSemiSynchronousFailover: with semi-synchronous replication, a promoted replica has
 // every grant that was acknowledged, and nothing is acknowledged without a replica. So
-// with QuarantineNever, a failover neither lends a range twice nor makes newcomers wait.
+// with WithDurable, a failover neither lends a range twice nor makes newcomers wait.
 func TestSemiSynchronousFailover(t *testing.T) {
 	t.Parallel()
 	primary := testserver.NewMySQLPrimary(t, "--plugin-load-add=semisync_source.so", "--rpl-semi-sync-source-enabled=ON", "--rpl-semi-sync-source-timeout=4294967295")
 	replica := testserver.NewMySQLReplica(t, primary, "--plugin-load-add=semisync_replica.so", "--rpl-semi-sync-replica-enabled=ON")
 	e := engines[3]
 	req := func() lease.Request { return soon(request("orders", 8)) }
-	before := center(t, e.db(t, primary.DSN()), dbseq.WithQuarantine(lease.QuarantineNever))
+	before := center(t, e.db(t, primary.DSN()), dbseq.WithDurable(true))
 	promoted := e.db(t, replica.DSN())
 	require.NoError(t, before.Extras().Init(t.Context(), req()))
 	var grants []lease.Grant
@@ -80,7 +80,7 @@ func TestSemiSynchronousFailover(t *testing.T) {
 
 	primary.Kill()
 	replica.Promote()
-	after := center(t, promoted, dbseq.WithQuarantine(lease.QuarantineNever))
+	after := center(t, promoted, dbseq.WithDurable(true))
 	for range 5 {
 		grants = append(grants, acquire(t, after, req()))
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
@@ -20,7 +19,7 @@ func TestOperator(t *testing.T) {
 	}
 	t.Run("never", func(t *testing.T) {
 		t.Parallel()
-		leasetest.RunOperator(t, stores(t, engines[0], dbseq.WithQuarantine(lease.QuarantineNever)))
+		leasetest.RunOperator(t, stores(t, engines[0], dbseq.WithDurable(true)))
 	})
 	t.Run("by a clock", func(t *testing.T) {
 		t.Parallel()

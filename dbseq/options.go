@@ -5,7 +5,6 @@ import (
 	"regexp"
 
 	"github.com/snowlease/snowlease/internal/sqlconn"
-	"github.com/snowlease/snowlease/lease"
 )
 
 // A Dialect is a kind of SQL database.
@@ -36,24 +35,19 @@ func WithTablePrefix(prefix string) Option {
 	}
 }
 
-// WithQuarantine sets what starts a quarantine, besides missing records. It changes
-// nothing for Numbers. All members of a namespace should use the same value.
+// WithDurable declares that the database loses no acknowledged write: one durable server, or
+// one whose replicas confirm each commit. A Galera cluster can lose some: keep the default, and
+// use one node. It changes nothing for Numbers. All members of a namespace should use the same
+// value.
 //
-// The default, lease.QuarantineOnChange, starts one if another server than the one on
-// record answers, or the same one after a restart, because these can lose acknowledged
-// writes. Processes that start during the quarantine then wait for the skew and a
-// quarter of a second. It does not notice a server that kept running and missed writes
-// that another one acknowledged.
-//
-// With lease.QuarantineNever, a restart costs nothing. It is safe only if the database
-// loses no acknowledged write: one durable server, or one whose replicas confirm each
-// commit. A Galera cluster can lose some: keep the default, and use one node.
-func WithQuarantine(q lease.Quarantine) Option {
+// By default, a quarantine starts if another server than the one on record answers, or the
+// same one after a restart, because these can lose acknowledged writes. Processes that start
+// during the quarantine then wait for the skew and a quarter of a second. It does not notice a
+// server that kept running and missed writes that another one acknowledged. With durable true,
+// only missing records start one.
+func WithDurable(durable bool) Option {
 	return func(o *sqlconn.Options) error {
-		if err := q.Validate(); err != nil {
-			return fmt.Errorf("dbseq: WithQuarantine: %w", err)
-		}
-		o.Quarantine = q
+		o.Durable = durable
 		return nil
 	}
 }

@@ -44,8 +44,6 @@ func TestOpenRefuses(t *testing.T) {
 		"byte order mark":   {"sqlite", "\ufeffapp.db", nil, "U+FEFF at byte 0"},
 		"prefix":            {"sqlite", file, []dbseq.Option{dbseq.WithTablePrefix("a; DROP")}, `"a; DROP"`},
 		"empty":             {"sqlite", file, []dbseq.Option{dbseq.WithTablePrefix("")}, "1 to 40 characters"},
-		"quarantine":        {"sqlite", file, []dbseq.Option{dbseq.WithQuarantine("sometimes")}, `"sometimes" is neither`},
-		"both faults":       {"sqlite", file, []dbseq.Option{dbseq.WithQuarantine("sometimes"), dbseq.WithTablePrefix("")}, "WithTablePrefix"},
 	} {
 		_, err := dbseq.Open(c.driver, c.dsn, c.opts...)
 		require.ErrorContains(t, err, c.want, name)

@@ -83,10 +83,10 @@ func TestUnreadableIncarnation(t *testing.T) {
 		_, err := a.open(a.right()).Acquire(t.Context(), request("orders", 4))
 		require.ErrorContains(t, err, "let the account run")
 		require.ErrorContains(t, err, "pg_control_system")
-		require.ErrorContains(t, err, "quarantine: never")
+		require.ErrorContains(t, err, "durable: true")
 		require.NotContains(t, err.Error(), "dbseq/schema", "no other advice")
 		require.ErrorIs(t, err, lease.ErrSetup)
 		require.False(t, a.db.Migrator().HasTable("snowlease_slot"), "nothing was written")
-		first(t, center(t, a.e.db(t, a.right()), dbseq.WithQuarantine(lease.QuarantineNever)), request("orders", 4))
+		first(t, center(t, a.e.db(t, a.right()), dbseq.WithDurable(true)), request("orders", 4))
 	})
 }

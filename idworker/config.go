@@ -139,11 +139,11 @@ type StoreConfig struct {
 	// MaxTTL + Skew, and a start fails if Wait is shorter. In mode redis-sequence, MaxAhead
 	// replaces MaxTTL. Default: false.
 	ExactTimes bool `yaml:"exact_times" json:"exact_times" env:"EXACT_TIMES"`
-	// Quarantine is on-change or never. on-change starts a quarantine when the store's
-	// incarnation changes, such as after a failover. never is for a store that loses no
-	// acknowledged write. Mode local uses it for Segments kept in Redis. A center
-	// that you provide ignores it: see dbseq.WithQuarantine. Default: on-change.
-	Quarantine lease.Quarantine `yaml:"quarantine" json:"quarantine" env:"QUARANTINE"`
+	// Durable declares that the store loses no acknowledged write. If false, another
+	// incarnation of the store, such as after a failover, starts a quarantine; if true, only
+	// missing records do. Mode local uses it for Segments kept in Redis. A center that you
+	// provide ignores it: see dbseq.WithDurable. Default: false.
+	Durable bool `yaml:"durable" json:"durable" env:"DURABLE"`
 	// WaitReplicas is how many replicas of a Redis must acknowledge a grant before it is
 	// used. Set it to all of them against split brain. If fewer acknowledge within a sixth
 	// of the lease's TTL (at most 1s), the grant is not used, and ids continue to the
@@ -211,7 +211,6 @@ func (c LeaseConfig) withDefaults() LeaseConfig {
 
 func (c StoreConfig) withDefaults() StoreConfig {
 	c.Skew = cmp.Or(c.Skew, lease.DefaultSkew)
-	c.Quarantine = cmp.Or(c.Quarantine, lease.QuarantineOnChange)
 	c.TablePrefix = cmp.Or(c.TablePrefix, "snowlease_")
 	return c
 }

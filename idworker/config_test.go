@@ -13,7 +13,6 @@ import (
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/fault"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/ordernumber"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
@@ -124,7 +123,6 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"renew, a time zone only", func(c *idworker.Config) { c.Lease.Renew = "TZ=UTC" }, []string{`"TZ=UTC"`, "no fields follow"}},
 		{"renew, a time zone only, by its other name", func(c *idworker.Config) { c.Lease.Renew = "CRON_TZ=Asia/Tokyo" }, []string{`"CRON_TZ=Asia/Tokyo"`, "no fields follow"}},
 		{"wait", func(c *idworker.Config) { c.Wait = -1 }, []string{"wait -1ns", "10s"}},
-		{"quarantine", func(c *idworker.Config) { c.Store.Quarantine = "off" }, []string{"quarantine", `"off"`, "on-change, never"}},
 		{"business", func(c *idworker.Config) { c.Business = 1 }, []string{"business 1 is not 0 to 0"}},
 		{"wait_replicas db", func(c *idworker.Config) { c.Mode, c.Store.WaitReplicas = idworker.ModeDB, 1 }, []string{"wait_replicas 1", "mode db", "semi-synchronous", "synchronous_commit"}},
 		{"wait_replicas local", func(c *idworker.Config) {
@@ -135,7 +133,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"holder", func(c *idworker.Config) { c.Holder = strings.Repeat("h", 256) }, []string{"holder", "256 bytes", "255"}},
 		{"lease in redis-sequence", sequence(func(c *idworker.Config) { c.Lease.TTL = time.Minute }), []string{"lease is set, but mode redis-sequence lends no worker ids: leave it out, or set mode auto, db, redis or local"}},
 		{"store in local", func(c *idworker.Config) { c.Mode, c.Store.Skew = idworker.ModeLocal, time.Second }, []string{"store is set, but mode local has no store: leave it out, or set mode auto"}},
-		{"quarantine in local", func(c *idworker.Config) { c.Mode, c.Store.Quarantine = idworker.ModeLocal, lease.QuarantineNever }, []string{`store is set, but mode local has no store`}},
+		{"durable in local", func(c *idworker.Config) { c.Mode, c.Store.Durable = idworker.ModeLocal, true }, []string{`store is set, but mode local has no store`}},
 		{"local in another mode", func(c *idworker.Config) { c.Local.Worker, c.Local.Dir = &big, "/x" }, []string{
 			"local is set, but mode auto gets worker ids from a center: leave it out, or set mode local",
 		}},
@@ -195,9 +193,9 @@ func requireTyped(t *testing.T, err error) (keys []string) {
 }
 
 func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
-	err := idworker.Config{Mode: "x", Lease: idworker.LeaseConfig{TTL: 1, Renew: "x"}, Store: idworker.StoreConfig{Quarantine: "x", Skew: -1}, Preset: "x", Workers: "x", Wait: -1, MaxAhead: -1}.Validate()
+	err := idworker.Config{Mode: "x", Lease: idworker.LeaseConfig{TTL: 1, Renew: "x"}, Store: idworker.StoreConfig{Skew: -1}, Preset: "x", Workers: "x", Wait: -1, MaxAhead: -1}.Validate()
 	require.ElementsMatch(t, []string{
-		"namespace", "mode", "store.quarantine", "preset", "workers", "lease.ttl", "store.skew", "store.skew", "lease.renew", "wait", "max_ahead",
+		"namespace", "mode", "preset", "workers", "lease.ttl", "store.skew", "store.skew", "lease.renew", "wait", "max_ahead",
 	}, requireTyped(t, err))
 }
 
@@ -210,7 +208,7 @@ func TestDefaultsOfOtherModesAreNoFaults(t *testing.T) {
 		require.Equal(t, c.WithDefaults(), c.WithDefaults().WithDefaults(), mode)
 	}
 	segments := []segment.Config{{Name: "a"}}
-	never := idworker.StoreConfig{Quarantine: lease.QuarantineNever}
+	never := idworker.StoreConfig{Durable: true}
 	require.NoError(t, idworker.Config{Namespace: "orders", Mode: idworker.ModeLocal, Store: never, Segments: segments}.Validate(), "that of the segments")
 	prefixed := idworker.StoreConfig{TablePrefix: "orders_"}
 	require.NoError(t, idworker.Config{Namespace: "orders", Mode: idworker.ModeLocal, Store: prefixed, Series: []series.Config{{Name: "invoices"}}}.Validate(), "that of the series")

@@ -24,7 +24,7 @@ func newCounted(p plan, o options) (counted, error) {
 		return counted{}, err
 	}
 	p.sequence.Logger = o.log
-	seq, err := counter.New(client, p.sequence, redisseq.WithQuarantine(p.Store.Quarantine),
+	seq, err := counter.New(client, p.sequence, redisseq.WithDurable(p.Store.Durable),
 		redisseq.WithWaitReplicas(p.Store.WaitReplicas, p.replicaTime()))
 	if err != nil {
 		return counted{}, fmt.Errorf("mode %s: %w", p.Mode, err)

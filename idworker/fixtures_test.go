@@ -39,29 +39,28 @@ func TestMain(m *testing.M) {
 type store struct {
 	name    string
 	provide func(testing.TB) fx.Option
-	// quarantine is "never" if the engine has no incarnation.
-	quarantine lease.Quarantine
+	durable bool // the engine has no incarnation
 }
 
 // stores are the engines under test, embedded ones first.
 func stores() []store {
 	return []store{
-		{"sqlite", func(t testing.TB) fx.Option { return fx.Supply(newSQLite(t)) }, ""},
+		{"sqlite", func(t testing.TB) fx.Option { return fx.Supply(newSQLite(t)) }, false},
 		{"mariadb", func(t testing.TB) fx.Option {
 			return fx.Supply(openDB(t, mysql.Open(testserver.MariaDB(t))))
-		}, ""},
+		}, false},
 		{"mysql", func(t testing.TB) fx.Option {
 			return fx.Supply(openDB(t, mysql.Open(testserver.MySQL(t))))
-		}, ""},
+		}, false},
 		{"postgres", func(t testing.TB) fx.Option {
 			return fx.Supply(openDB(t, postgres.Open(testserver.Postgres(t))))
-		}, ""},
+		}, false},
 		{"miniredis", func(t testing.TB) fx.Option {
 			return universal(newRedis(t, miniredis.RunT(t).Addr()))
-		}, lease.QuarantineNever},
+		}, true},
 		{"redis", func(t testing.TB) fx.Option {
 			return universal(newRedis(t, testserver.Redis(t)))
-		}, ""},
+		}, false},
 	}
 }
 

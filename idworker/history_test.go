@@ -105,7 +105,7 @@ func TestReservedWithoutDatabase(t *testing.T) {
 	} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			cfg := idworker.Config{Namespace: "orders", Mode: mode, Reserved: 1, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever, Skew: time.Millisecond}, MaxAhead: 50 * time.Millisecond}
+			cfg := idworker.Config{Namespace: "orders", Mode: mode, Reserved: 1, Store: idworker.StoreConfig{Durable: true, Skew: time.Millisecond}, MaxAhead: 50 * time.Millisecond}
 			if mode == idworker.ModeLocal {
 				cfg.Store, cfg.Local.Worker = idworker.StoreConfig{}, new(int64)
 				cfg.Local.Dir = t.TempDir()

@@ -37,7 +37,7 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 	for _, s := range stores() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			cfg := idworker.Config{Namespace: namespace(t), Store: idworker.StoreConfig{Quarantine: s.quarantine}}
+			cfg := idworker.Config{Namespace: namespace(t), Store: idworker.StoreConfig{Durable: s.durable}}
 			var w *idworker.IdWorker
 			var c lease.Center
 			var j journal
@@ -79,10 +79,10 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 // fx may start an application again that has stopped. The worker, its streams and backdated ids go on.
 func TestStartAfterStop(t *testing.T) {
 	t.Parallel()
-	for _, s := range append(stores(), store{"redis-sequence", func(t testing.TB) fx.Option { return universal(newRedis(t, testserver.Redis(t))) }, ""}) {
+	for _, s := range append(stores(), store{"redis-sequence", func(t testing.TB) fx.Option { return universal(newRedis(t, testserver.Redis(t))) }, false}) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			cfg := idworker.Config{Namespace: namespace(t), Layout: business, Store: idworker.StoreConfig{Quarantine: s.quarantine}}
+			cfg := idworker.Config{Namespace: namespace(t), Layout: business, Store: idworker.StoreConfig{Durable: s.durable}}
 			if s.name == "redis-sequence" {
 				cfg.Mode = idworker.ModeRedisSequence
 			}
@@ -201,7 +201,7 @@ func TestFailedStartIsLogged(t *testing.T) {
 func TestErrorsSayWhenToAsk(t *testing.T) {
 	for name, cfg := range map[string]idworker.Config{
 		"leased":  {Namespace: "orders", Mode: idworker.ModeDB},
-		"counted": {Namespace: "orders", Mode: idworker.ModeRedisSequence, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever, Skew: time.Millisecond}},
+		"counted": {Namespace: "orders", Mode: idworker.ModeRedisSequence, Store: idworker.StoreConfig{Durable: true, Skew: time.Millisecond}},
 		"local":   {Mode: idworker.ModeLocal, Local: hostseq.Config{Worker: new(int64), Stateless: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -341,7 +341,7 @@ func TestTwoNamedWorkers(t *testing.T) {
 		Audit  *idworker.IdWorker `name:"audit"`
 	}
 	var ws workers
-	jssafe := idworker.Config{Namespace: "audit", Preset: "jssafe", Store: idworker.StoreConfig{Quarantine: "never"}}
+	jssafe := idworker.Config{Namespace: "audit", Preset: "jssafe", Store: idworker.StoreConfig{Durable: true}}
 	orders := idworker.Config{Namespace: "orders"}
 	a := fxtest.New(t, fx.NopLogger, fx.Supply(newSQLite(t, orders, jssafe)),
 		idworker.Named("orders", orders),

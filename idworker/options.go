@@ -45,7 +45,7 @@ func WithRedis(client redis.UniversalClient) Option {
 // WithCenter sets the center, such as one of dbseq.Open. It takes precedence over modes auto,
 // db and redis; modes local and redis-sequence ignore it. The caller closes it after the
 // worker. A nil center counts as none. The center has a quarantine of its own, such as that
-// of dbseq.WithQuarantine: Config.Store.Quarantine does not change it.
+// of dbseq.WithDurable: Config.Store.Durable does not change it.
 func WithCenter(center lease.Center) Option {
 	if fault.Nil(center) {
 		center = nil
@@ -115,14 +115,14 @@ func (p plan) newCenter(o options) (lease.Center, error) {
 		case p.Store.WaitReplicas > 0:
 			err = fmt.Errorf("store.wait_replicas %d: %s", p.Store.WaitReplicas, waitReplicasElsewhere)
 		default:
-			c, err = gormdb.Center(o.db, dbseq.WithQuarantine(p.Store.Quarantine), dbseq.WithTablePrefix(p.Store.TablePrefix))
+			c, err = gormdb.Center(o.db, dbseq.WithDurable(p.Store.Durable), dbseq.WithTablePrefix(p.Store.TablePrefix))
 		}
 	case ModeRedis:
 		client, none := o.needRedis("mode redis")
 		if none != nil {
 			return nil, none
 		}
-		c, err = redisseq.New(client, redisseq.WithQuarantine(p.Store.Quarantine),
+		c, err = redisseq.New(client, redisseq.WithDurable(p.Store.Durable),
 			redisseq.WithWaitReplicas(p.Store.WaitReplicas, p.replicaTime()))
 	default:
 		return nil, fmt.Errorf("mode %q has no center: choose %s, %s, %s or %s", mode, ModeAuto, ModeDB, ModeRedis, ModeLocal)

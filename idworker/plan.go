@@ -129,7 +129,6 @@ var tablePrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
 func (p *plan) planStore(check settings.Check) {
 	f, s := check.List, p.Store
-	fault.OneOf(f, "store.quarantine", s.Quarantine, lease.QuarantineOnChange, lease.QuarantineNever)
 	f.Check("store.table_prefix", s.TablePrefix, !tablePrefix.MatchString(s.TablePrefix), "is not 1 to 40 characters of a-z 0-9 _ that start with no digit: give one such as orders_")
 	f.Check("store.wait_replicas", s.WaitReplicas, s.WaitReplicas < 0, "is negative: give the number of replicas that the Redis has, or 0 to wait for none")
 	f.Check("store.wait_replicas", s.WaitReplicas, s.WaitReplicas > 0 && (p.Mode == ModeDB || p.Mode == ModeLocal), "is set, but mode %s waits for no replicas: %s", p.Mode, waitReplicasElsewhere)
@@ -137,7 +136,7 @@ func (p *plan) planStore(check settings.Check) {
 	case ModeLocal:
 		defaults := StoreConfig{WaitReplicas: s.WaitReplicas}.withDefaults() // reported above
 		if len(p.Segments) > 0 {
-			defaults.Quarantine = s.Quarantine // segments on Redis use it
+			defaults.Durable = s.Durable // segments on Redis use it
 		}
 		if len(p.Segments)+len(p.Series) > 0 {
 			defaults.TablePrefix = s.TablePrefix

@@ -171,7 +171,7 @@ func (s *Segments) database(c Config, o options, where SegmentStore) (segment.St
 // onRedis returns what makes the store of a segment: in Redis, or in db with a dispenser in Redis
 // for a strict order.
 func (s *Segments) onRedis(c Config, client redis.UniversalClient, where SegmentStore, db segment.Store) (func(segment.Config) (segment.Store, error), error) {
-	quarantine := redisseq.WithQuarantine(c.Store.Quarantine)
+	quarantine := redisseq.WithDurable(c.Store.Durable)
 	if where == SegmentStoreRedis {
 		own, err := redissegments.New(client, quarantine, redisseq.WithWaitReplicas(c.Store.WaitReplicas, c.replicaTime()))
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -80,7 +79,7 @@ func TestOutageOfRedis(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: m.Addr(), MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
 	cfg := counted(t)
-	cfg.Store.Quarantine, cfg.Sequence.Prefetch = lease.QuarantineNever, 1
+	cfg.Store.Durable, cfg.Sequence.Prefetch = true, 1
 	w, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
 	require.NoError(t, err)
 	began := time.Now()

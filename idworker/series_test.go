@@ -11,7 +11,6 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/numbers/series"
@@ -23,7 +22,7 @@ import (
 func TestSeries(t *testing.T) {
 	t.Parallel()
 	cfg := idworker.Config{
-		Namespace: namespace(t), Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever},
+		Namespace: namespace(t), Store: idworker.StoreConfig{Durable: true},
 		Segments: []segment.Config{{Name: "members"}},
 		Series:   []series.Config{{Name: "bills", Format: "B{000}", Gapless: true}, {Name: "orders"}},
 	}
@@ -74,7 +73,7 @@ func TestSeriesFaults(t *testing.T) {
 	t.Parallel()
 	one := idworker.Config{Mode: idworker.ModeLocal, Series: []series.Config{{Name: "a"}}}
 	stored := func(s segment.Store) fx.Option { return fx.Provide(func() segment.Store { return s }) }
-	redisStore, err := redissegments.New(newRedis(t, miniredis.RunT(t).Addr()), redisseq.WithQuarantine(lease.QuarantineNever))
+	redisStore, err := redissegments.New(newRedis(t, miniredis.RunT(t).Addr()), redisseq.WithDurable(true))
 	require.NoError(t, err)
 	for _, c := range []struct {
 		says  string

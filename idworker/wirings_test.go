@@ -35,13 +35,13 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 	narrow := snowflake.Layout{BusinessBits: 13, WorkerBits: 5, SequenceBits: 4}
 	var (
 		leased   = idworker.Config{Namespace: "orders", Layout: narrow}
-		counted  = idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence, Layout: narrow, Sequence: idworker.SequenceConfig{MaxAge: time.Hour}, Store: idworker.StoreConfig{Skew: time.Millisecond, Quarantine: lease.QuarantineNever}}
+		counted  = idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence, Layout: narrow, Sequence: idworker.SequenceConfig{MaxAge: time.Hour}, Store: idworker.StoreConfig{Skew: time.Millisecond, Durable: true}}
 		local    = idworker.Config{Mode: idworker.ModeLocal, Layout: narrow}
-		inRedis  = idworker.Config{Namespace: "orders", Mode: idworker.ModeRedis, Store: idworker.StoreConfig{Skew: time.Millisecond, Quarantine: lease.QuarantineNever}}
+		inRedis  = idworker.Config{Namespace: "orders", Mode: idworker.ModeRedis, Store: idworker.StoreConfig{Skew: time.Millisecond, Durable: true}}
 		stored   = idworker.Config{Namespace: "orders", Mode: idworker.ModeDB}
 		seventh  = int64(7)
-		serial   = idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Series: []series.Config{{Name: "orders"}}}
-		numbered = idworker.Config{Namespace: "orders", SegmentStore: idworker.SegmentStoreDB, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever}, Segments: []segment.Config{{Name: "order_no", Order: segment.OrderStrict}}}
+		serial   = idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Durable: true}, Series: []series.Config{{Name: "orders"}}}
+		numbered = idworker.Config{Namespace: "orders", SegmentStore: idworker.SegmentStoreDB, Store: idworker.StoreConfig{Durable: true}, Segments: []segment.Config{{Name: "order_no", Order: segment.OrderStrict}}}
 	)
 	for _, k := range []struct {
 		key    string
@@ -66,8 +66,8 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		{"max_ahead", leased, func(c *idworker.Config) { c.MaxAhead = 100 * time.Millisecond }, reach, "100ms"},
 		{"wait", leased, func(c *idworker.Config) { c.Wait = 3 * time.Second }, patience, "3s"},
 
-		{"store.quarantine", stored, func(c *idworker.Config) { c.Store.Quarantine = lease.QuarantineNever }, afterAFailover, "no quarantine"},
-		{"store.quarantine", inRedis, func(c *idworker.Config) { c.Store.Quarantine = "" }, onMiniredis, "run_id"},
+		{"store.durable", stored, func(c *idworker.Config) { c.Store.Durable = true }, afterAFailover, "no quarantine"},
+		{"store.durable", inRedis, func(c *idworker.Config) { c.Store.Durable = false }, onMiniredis, "run_id"},
 
 		{"store.wait_replicas", inRedis, func(c *idworker.Config) { c.Store.WaitReplicas, c.Wait = 1, 3*time.Second }, onMiniredis, "replica"},
 
@@ -82,7 +82,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		{"sequence.worker", counted, func(c *idworker.Config) { c.Sequence.Worker = 7 }, onMiniredis, "worker 7"},
 		{"sequence: max_ahead", counted, func(c *idworker.Config) { c.MaxAhead = 777 * time.Millisecond }, onMiniredis, "777"},
 		{"sequence: store.skew", counted, func(c *idworker.Config) { c.Store.Skew = 7 * time.Millisecond }, onMiniredis, "skew=7"},
-		{"sequence: store.quarantine", counted, func(c *idworker.Config) { c.Store.Quarantine = "" }, onMiniredis, "run_id"},
+		{"sequence: store.durable", counted, func(c *idworker.Config) { c.Store.Durable = false }, onMiniredis, "run_id"},
 		{"sequence.prefetch", counted, func(c *idworker.Config) { c.Sequence.Prefetch = 1 }, onMiniredis, "strict true"},
 		{"sequence: business", counted, func(c *idworker.Config) { c.Business = 3 }, onMiniredis, "business 3"},
 		{"sequence: store.exact_times", counted, func(c *idworker.Config) { c.Store.ExactTimes, c.MaxAhead = true, time.Hour }, onMiniredis, "quarantine"},
@@ -242,7 +242,7 @@ func TestMaxAge(t *testing.T) {
 		t.Run(age.String(), func(t *testing.T) {
 			t.Parallel()
 			w, err := idworker.Open(t.Context(), idworker.Config{
-				Namespace: "orders", Mode: idworker.ModeRedisSequence, Sequence: idworker.SequenceConfig{MaxAge: age}, Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever},
+				Namespace: "orders", Mode: idworker.ModeRedisSequence, Sequence: idworker.SequenceConfig{MaxAge: age}, Store: idworker.StoreConfig{Durable: true},
 			}, idworker.WithRedis(newRedis(t, miniredis.RunT(t).Addr())))
 			require.NoError(t, err)
 			defer func() { require.NoError(t, w.Close()) }()

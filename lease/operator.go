@@ -16,7 +16,7 @@ type Operator interface {
 
 	// Incarnation returns the identity of the server that answers, which changes when
 	// another server answers or the server restarts: see package lease. It is "" if the
-	// center does not compare incarnations (quarantine: never). Errors: those of the store.
+	// center does not compare incarnations (durable: true). Errors: those of the store.
 	Incarnation(ctx context.Context, namespace string) (string, error)
 
 	// Record returns what is on record for the namespace as a whole. Errors:

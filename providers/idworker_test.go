@@ -36,10 +36,10 @@ func TestWithIDWorker(t *testing.T) {
 	client, err := redis.Open(t.Context(), onRedis.Redis)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, client.Close()) }()
-	inRedis, err := redisseq.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
+	inRedis, err := redisseq.New(client, redisseq.WithDurable(true))
 	require.NoError(t, err)
 
-	worker := idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Quarantine: lease.QuarantineNever, Skew: time.Millisecond}}
+	worker := idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Durable: true, Skew: time.Millisecond}}
 	for config, center := range map[*providers.Config]lease.Center{&onSQLite: inSQLite, &onRedis: inRedis} {
 		for _, modules := range []fx.Option{fx.Options(providers.Module, idworker.Module), fx.Options(idworker.Module, providers.Module)} {
 			var w *idworker.IdWorker

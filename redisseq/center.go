@@ -23,7 +23,7 @@ type center struct {
 // The center keeps no state between calls and serves any number of namespaces. Its lease.Extras have
 // the name of the server without user and password, such as "redis 127.0.0.1:6379 db 0", what New
 // could not check about the client as Warnings, a Lister, an Operator, Init and Examine. Examine
-// needs the members' WithQuarantine and WithWaitReplicas.
+// needs the members' WithDurable and WithWaitReplicas.
 //
 // New returns ErrClient for nil and for a *redis.Ring, which could break uniqueness. It also fails if
 // an option is invalid or does not suit the client.

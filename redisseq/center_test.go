@@ -43,8 +43,6 @@ func TestNewRefuses(t *testing.T) {
 		option redisseq.Option
 		want   string
 	}{
-		{redisseq.WithQuarantine("sometimes"), "is n"},
-		{redisseq.WithQuarantine(""), "is n"},
 		{redisseq.WithPrefix(""), "is n"},
 		{redisseq.WithPrefix("a{b"), "is n"},
 		{redisseq.WithPrefix("a b"), "is n"},
@@ -58,10 +56,10 @@ func TestNewRefuses(t *testing.T) {
 		_, err := open(t, client, c.option)
 		require.ErrorContains(t, err, c.want)
 	}
-	_, err = open(t, nil, redisseq.WithPrefix(""), redisseq.WithQuarantine("x"))
+	_, err = open(t, nil, redisseq.WithPrefix(""), wait(-1, 0))
 	require.ErrorIs(t, err, redisseq.ErrClient)
 	require.ErrorContains(t, err, "prefix")
-	require.ErrorContains(t, err, "quarantine", "every fault in one error")
+	require.ErrorContains(t, err, "WithWaitReplicas", "every fault in one error")
 	for _, option := range []redisseq.Option{nil, wait(1, 2*time.Second), wait(0, 0)} {
 		_, err = open(t, client, option)
 		require.NoError(t, err)
@@ -128,13 +126,13 @@ func TestPrefix(t *testing.T) {
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	for version, old := range map[string]bool{"6.2.0": false, "7.0.15": false, "8.0": false, "255.255.255": false, "?": false, "6.0.16": true, "5.0.14": true} {
-		for _, q := range []lease.Quarantine{lease.QuarantineOnChange, lease.QuarantineNever} {
-			s := newMini(t, redisseq.WithQuarantine(q))
+		for _, durable := range []bool{false, true} {
+			s := newMini(t, redisseq.WithDurable(durable))
 			s.Version.Store(version)
 			_, err := s.center(t).Acquire(t.Context(), request())
-			require.Equal(t, old, errors.Is(err, redisseq.ErrVersion), "%s %s: %v", version, q, err)
+			require.Equal(t, old, errors.Is(err, redisseq.ErrVersion), "%s %v: %v", version, durable, err)
 			err = s.center(t).Extras().Init(t.Context(), request(func(r *lease.Request) { r.Namespace = "new" }))
-			require.Equal(t, old, errors.Is(err, redisseq.ErrVersion), "%s %s: %v", version, q, err)
+			require.Equal(t, old, errors.Is(err, redisseq.ErrVersion), "%s %v: %v", version, durable, err)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestOperator(t *testing.T) {
 
 // newNever returns a store whose incarnations are not compared.
 func newNever(t testing.TB) leasetest.Store {
-	s := newMini(t, redisseq.WithQuarantine(lease.QuarantineNever))
+	s := newMini(t, redisseq.WithDurable(true))
 	s.withoutIncarnation = true
 	return s
 }

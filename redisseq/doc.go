@@ -51,7 +51,7 @@
 //
 // For this the Redis user of the client needs the right to INFO (ACL SETUSER name +info);
 // without it the center returns ErrRunID. If Redis never loses an acknowledged write,
-// WithQuarantine turns the comparison off.
+// WithDurable turns the comparison off.
 //
 // Only WithWaitReplicas protects against two masters that accept writes at once, such as
 // in a partition. min-replicas-to-write and min-replicas-max-lag shorten that time.

@@ -131,7 +131,7 @@ func (x *examination) rights(ctx context.Context, keys []string) {
 }
 
 // compares reports whether incarnations are compared.
-func (x *examination) compares() bool { return x.conn.Quarantine != lease.QuarantineNever }
+func (x *examination) compares() bool { return !x.conn.Durable }
 
 // setting returns a setting by CONFIG GET, or false if that is denied.
 func (x *examination) setting(ctx context.Context, name string) (string, bool) {
@@ -173,9 +173,9 @@ func (x *examination) persistence(ctx context.Context) {
 	}
 	switch {
 	case !x.compares() && aof && fsync == "":
-		x.Note("persistence", seen, "quarantine: never requires appendfsync always and no-appendfsync-on-rewrite no, which were not checked: run the doctor with an account of an administrator, not that of the service: +config|get shows passwords of the server")
+		x.Note("persistence", seen, "durable: true requires appendfsync always and no-appendfsync-on-rewrite no, which were not checked: run the doctor with an account of an administrator, not that of the service: +config|get shows passwords of the server")
 	case !x.compares() && (!aof || fsync != "always" || late != "no"): // unknown is no promise
-		x.Fault("persistence", seen, "quarantine: never requires that no acknowledged write is lost: set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no; or set quarantine: on-change")
+		x.Fault("persistence", seen, "durable: true requires that no acknowledged write is lost: set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no; or set durable: false")
 	case !aof && knowsSave && save == "":
 		x.Note("persistence", seen, "each restart forgets all leases, on the replicas too: ids stay unique, and carry times up to max_ttl ahead for a while; appendonly yes keeps the leases")
 	case !aof:
@@ -196,7 +196,7 @@ func (x *examination) replication() {
 	case replicas == 0:
 		x.OK("replication", "no replicas")
 	case !x.compares():
-		x.Fault("replication", fmt.Sprintf("%d replicas", replicas), "replication is asynchronous, so a failover can lose acknowledged grants, which quarantine: never does not notice: set quarantine: on-change")
+		x.Fault("replication", fmt.Sprintf("%d replicas", replicas), "replication is asynchronous, so a failover can lose acknowledged grants, which durable: true does not notice: set durable: false")
 	case x.conn.Replicas < replicas:
 		x.Note("replication", seen, fmt.Sprintf("in a split brain, two masters could lend the same worker id: wait_replicas: %d narrows that to a master chosen from replicas that did not acknowledge", replicas))
 	default:

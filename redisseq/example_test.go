@@ -25,7 +25,7 @@ func Example() {
 	defer client.Close()
 
 	// This embedded server has no run_id. A real Redis needs no option.
-	center, err := redisseq.New(client, redisseq.WithQuarantine(lease.QuarantineNever))
+	center, err := redisseq.New(client, redisseq.WithDurable(true))
 	if err != nil {
 		panic(err)
 	}

@@ -38,7 +38,7 @@ func TestUserWithoutInfo(t *testing.T) {
 		t.Helper()
 		require.ErrorIs(t, err, redisseq.ErrRunID)
 		require.ErrorContains(t, err, "+info")
-		require.ErrorContains(t, err, "quarantine: never")
+		require.ErrorContains(t, err, "durable: true")
 		require.NotContains(t, err.Error(), "secret")
 	}
 	refused(c.Extras().Init(t.Context(), request()))
@@ -55,7 +55,7 @@ func TestUserWithoutInfo(t *testing.T) {
 	refused(err)
 	refused(c.Release(t.Context(), g, g.Now))
 
-	c, err = open(t, client, redisseq.WithQuarantine(lease.QuarantineNever))
+	c, err = open(t, client, redisseq.WithDurable(true))
 	require.NoError(t, err)
 	renew(t, c, g)
 	acquire(t, c)

@@ -1,7 +1,7 @@
 -- Lends the free worker id of first..last that was used least recently, if its member needs what is on
 -- record and nothing else is due: no loss, no quarantine, no change of the pin, no earlier call of the
 -- owner. Otherwise it changes nothing: then the records are loaded.
-local pin, compares, pool, owner, spent, holder = ARGV[1], ARGV[2] == 'on-change', tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
+local pin, compares, pool, owner, spent, holder = ARGV[1], ARGV[2] == '1', tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
 local first, last, ttl, caller, off = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
 
 -- int reads a number, or nothing if no script wrote it.

@@ -1,5 +1,5 @@
 -- Returns the record of a namespace, how many slots are on record, and those that a call needs.
-local writes, compares = ARGV[1] == 'writes', ARGV[2] == 'on-change'
+local writes, compares = ARGV[1] == 'writes', ARGV[2] == '1'
 local from, to, worker, owner, spent = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
 local first, last, skip, offset, count, pool = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 

@@ -6,25 +6,20 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/redisconn"
-	"github.com/snowlease/snowlease/lease"
 )
 
 // An Option configures New, redissegments.New and redissegments.NewDispenser. A nil
 // Option is ignored.
 type Option = redisconn.Option
 
-// WithQuarantine sets what starts a quarantine, besides missing records. The default,
-// lease.QuarantineOnChange, compares the run_id and master_replid of the server with those
-// on record. In a redissegments.Store, a difference is ErrChanged instead. Use
-// lease.QuarantineNever only if no acknowledged write is ever lost: with appendfsync
-// always, and without failover to a stale replica. All members of a namespace should use
-// the same value.
-func WithQuarantine(q lease.Quarantine) Option {
+// WithDurable declares that Redis loses no acknowledged write: with appendfsync always, and
+// without failover to a stale replica. By default, another run_id or master_replid of the
+// server than the one on record starts a quarantine; in a redissegments.Store, it is
+// ErrChanged. With durable true, only missing records do. All members of a namespace should
+// use the same value.
+func WithDurable(durable bool) Option {
 	return func(c *redisconn.Conn) error {
-		if err := q.Validate(); err != nil {
-			return fmt.Errorf("redisseq: WithQuarantine: %w", err)
-		}
-		c.Quarantine = q
+		c.Durable = durable
 		return nil
 	}
 }

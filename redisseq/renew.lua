@@ -1,6 +1,6 @@
 -- Extends a grant if the record of the namespace and the grant's own are as its holder believes, and
 -- allow for that. Otherwise it changes nothing: then the records are loaded.
-local pin, compares, worker, held = ARGV[1], ARGV[2] == 'on-change', ARGV[3], ARGV[4]
+local pin, compares, worker, held = ARGV[1], ARGV[2] == '1', ARGV[3], ARGV[4]
 local floor, ceiling, skew, ttl, maxTTL = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 
 writable()

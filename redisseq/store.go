@@ -55,7 +55,7 @@ func (s store) Load(ctx context.Context, namespace string, want engine.Want) (en
 	v := engine.View{Namespace: rules.Namespace{Part: &rules.Part{}}}
 	k := kept{slots: map[int64][3]string{}}
 	r := want.Request
-	args := []any{"writes", string(s.Quarantine), 0, -1, "", hex.EncodeToString(r.Owner[:]), "", r.First, r.Last, want.Skip, 0, 0, r.Pool}
+	args := []any{"writes", !s.Durable, 0, -1, "", hex.EncodeToString(r.Owner[:]), "", r.First, r.Last, want.Skip, 0, 0, r.Pool}
 	if want.Shows {
 		args[0] = "shows"
 	}
@@ -271,7 +271,7 @@ func (s store) Swap(ctx context.Context, namespace string, before engine.View, a
 // Lend implements engine.Store.
 func (s store) Lend(ctx context.Context, req lease.Request) (g lease.Grant, done bool, err error) {
 	pin, spent := req.Pin(), rules.Spent(req.Owner)
-	reply, err := s.run(ctx, "acquire", req.Namespace, lending, true, pin.String(), string(s.Quarantine), req.Pool,
+	reply, err := s.run(ctx, "acquire", req.Namespace, lending, true, pin.String(), !s.Durable, req.Pool,
 		hex.EncodeToString(req.Owner[:]), hex.EncodeToString(spent[:]), req.Holder, req.First, req.Last, req.TTL.Milliseconds(),
 		req.Local, lease.MaxClockError.Milliseconds())
 	if err != nil || reply[0] == "LOAD" {
@@ -292,7 +292,7 @@ func (s store) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, d
 	}
 	by := rules.By(pin, g.Request)
 	held := strings.Join(strings.SplitN(encoded(g.Worker, rules.Slot{Owner: g.Owner, Token: g.Token, Floor: g.Floor})[2], "|", 4)[:3], "|") + "|"
-	reply, err := s.run(ctx, "renew", g.Namespace, renewing, true, pin.String(), string(s.Quarantine), g.Worker, held,
+	reply, err := s.run(ctx, "renew", g.Namespace, renewing, true, pin.String(), !s.Durable, g.Worker, held,
 		g.Floor, g.Ceiling, rules.Held(g, pin).Skew.Milliseconds(), by.TTL.Milliseconds(), by.MaxTTL.Milliseconds())
 	if err != nil || reply[0] == "LOAD" {
 		return g, false, err

@@ -17,7 +17,6 @@ import (
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/secret"
@@ -119,7 +118,7 @@ func (c *config) embedRedis(log *slog.Logger) (stop func(), err error) {
 		return nil, fmt.Errorf("start an embedded Redis: %w", err)
 	}
 	c.Providers.Redis.Addrs = []string{server.Addr()}
-	c.IDWorker.Store.Quarantine = lease.QuarantineNever // it has no run_id to compare
+	c.IDWorker.Store.Durable = true // it has no run_id to compare
 	log.Warn("fxapp: using an embedded Redis, which copies of this program do not share: run only one, or set -redis host:port")
 	return server.Close, nil
 }

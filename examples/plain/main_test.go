@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -36,7 +35,7 @@ func TestOnRedis(t *testing.T) {
 	t.Parallel()
 	opt := &redis.Options{Addr: miniredis.RunT(t).Addr()}
 	var out bytes.Buffer // the embedded server has no run_id, so there is no quarantine
-	require.NoError(t, onRedis(t.Context(), opt, &out, config, redisseq.WithQuarantine(lease.QuarantineNever)))
+	require.NoError(t, onRedis(t.Context(), opt, &out, config, redisseq.WithDurable(true)))
 	require.Regexp(t, said, out.String())
 }
 

@@ -31,7 +31,7 @@
 local state = KEYS[1]
 local pin, n = ARGV[1], tonumber(ARGV[2])
 local knownTick, knownSeq = tonumber(ARGV[3]), tonumber(ARGV[4])
-local onChange, caller, off = ARGV[5] == 'on-change', tonumber(ARGV[6]), tonumber(ARGV[7])
+local onChange, caller, off = ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
 local epoch, unit, last = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 local per, spread = tonumber(ARGV[11]), tonumber(ARGV[12])
 local ahead, skew, exact, host = tonumber(ARGV[13]), tonumber(ARGV[14]), ARGV[15] == '1', tonumber(ARGV[16])
@@ -92,7 +92,7 @@ elseif onChange and run ~= id then
     loss = 'the incarnation of the store was not on record'
   elseif prev == id and num(quarantine, 'the quarantine') >= now then
     loss = 'the incarnation of the store flips between ' .. run .. ' and ' .. id ..
-      ' (a proxy, or several servers that answer in turn): if none of them loses an acknowledged write, set quarantine: never'
+      ' (a proxy, or several servers that answer in turn): if none of them loses an acknowledged write, set durable: true'
   else
     loss = 'the incarnation of the store changed from ' .. run .. ' to ' .. id
   end

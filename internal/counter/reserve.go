@@ -49,7 +49,7 @@ func (c *Counter) run(ctx context.Context, n, above int64, caller time.Time) (nu
 		local = caller.UnixMicro()
 	}
 	call := c.call
-	call.Args = append([]any{c.pin, n, above >> c.seqBits, above & c.seqMask, string(c.conn.Quarantine), local}, c.args...)
+	call.Args = append([]any{c.pin, n, above >> c.seqBits, above & c.seqMask, !c.conn.Durable, local}, c.args...)
 	call.Args = append(call.Args, c.wall().UnixMicro())
 	call.Waits = n > 0
 	call.Answer = func(r redisconn.Reply) error { return c.answer(r, caller) }

@@ -419,7 +419,7 @@ var sequenceRules = map[string]func(r rig){
 		r.Reincarnate(r.t)
 		r.requireQuarantine(m)
 		r.Run.Add(-1)
-		require.Contains(r.t, r.requireQuarantine(m).Reason, "quarantine: never")
+		require.Contains(r.t, r.requireQuarantine(m).Reason, "durable: true")
 	},
 	"a promotion of the same process starts a quarantine": func(r rig) {
 		m := r.opened()
@@ -443,7 +443,7 @@ var sequenceRules = map[string]func(r rig){
 		require.Zero(r.t, r.Client(r.t).DBSize(r.t.Context()).Val(), "nothing was written")
 	},
 	"what is lost starts a quarantine without a run_id": func(r rig) {
-		r.Options = append(r.Options, redisseq.WithQuarantine(lease.QuarantineNever))
+		r.Options = append(r.Options, redisseq.WithDurable(true))
 		m := r.opened()
 		r.reserve(m, 1)
 		r.Reincarnate(r.t)

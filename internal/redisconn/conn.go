@@ -10,16 +10,14 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/snowlease/snowlease/lease"
 )
 
 // A Conn runs scripts on a client. Options set its exported fields before New returns.
 // It is safe for concurrent use.
 type Conn struct {
 	Prefix      string // of all keys
-	Quarantine  lease.Quarantine
-	Replicas    int // that must acknowledge what a script wrote; see Call.Waits
+	Durable     bool   // the server's identity is not compared
+	Replicas    int    // that must acknowledge what a script wrote; see Call.Waits
 	WaitTimeout time.Duration
 
 	open    func() redis.UniversalClient // a client of our own
@@ -37,7 +35,7 @@ type Option func(*Conn) error
 
 // New returns a Conn to the server of client. It does not connect.
 func New(client redis.UniversalClient, opts ...Option) (*Conn, error) {
-	c := &Conn{Prefix: "snowlease", Quarantine: lease.QuarantineOnChange}
+	c := &Conn{Prefix: "snowlease"}
 	var errs []error
 	for _, opt := range opts {
 		if opt != nil {

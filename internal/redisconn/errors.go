@@ -16,7 +16,7 @@ import (
 // The errors of package redisseq. They are documented there.
 var (
 	ErrClient        = errors.New("redisseq: the client cannot be used")
-	ErrRunID         = fmt.Errorf("redisseq: the user may not read run_id and master_replid, which show a restart or failover: ACL SETUSER name +info, or set quarantine: never if this Redis loses no acknowledged write: %w", lease.ErrSetup)
+	ErrRunID         = fmt.Errorf("redisseq: the user may not read run_id and master_replid, which show a restart or failover: ACL SETUSER name +info, or set durable: true if this Redis loses no acknowledged write: %w", lease.ErrSetup)
 	ErrVersion       = fmt.Errorf("redisseq: the server is older than Redis 6.2: %w", lease.ErrSetup)
 	ErrReplica       = errors.New("redisseq: the server is a read-only replica: connect to the master (a Sentinel client without ReplicaOnly)")
 	ErrNotReplicated = errors.New("redisseq: too few replicas have the grant: check that they run and keep up (INFO replication), or lower wait_replicas")

@@ -80,7 +80,7 @@ func (e Evidence) Loss() string {
 		change := fmt.Sprintf("incarnation of the store changed from %q to %q", printable.Text(e.Meta.Incarnation), e.Incarnation)
 		// The store is the one before the last, and the quarantine of the last change lasts.
 		if e.Incarnation == e.Meta.Former && e.Meta.Quarantine >= e.Now {
-			change += ", back and forth: several servers answer at one address: use the address of one of them (quarantine: never is only for a store that loses no acknowledged write, unlike a Galera cluster)"
+			change += ", back and forth: several servers answer at one address: use the address of one of them (durable: true is only for a store that loses no acknowledged write, unlike a Galera cluster)"
 		}
 		seen = append(seen, change)
 	}

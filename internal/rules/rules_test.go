@@ -108,7 +108,7 @@ func TestReasons(t *testing.T) {
 		"all slots":        {Namespace{Meta: held.Meta}, now, "a", "2 of 2 slot records were missing; 2 of 2 marks were missing"},
 		"never":            {held.WithoutMark(1), now, "", "1 of 2 marks were missing"},
 		"changed":          {held, now, "b", `incarnation of the store changed from "a" to "b"`},
-		"flips":            {b, now + 2, "a", `incarnation of the store changed from "b" to "a", back and forth: several servers answer at one address: use the address of one of them (quarantine: never is only for a store that loses no acknowledged write, unlike a Galera cluster)`},
+		"flips":            {b, now + 2, "a", `incarnation of the store changed from "b" to "a", back and forth: several servers answer at one address: use the address of one of them (durable: true is only for a store that loses no acknowledged write, unlike a Galera cluster)`},
 		"back, much later": {b, now + 60_000, "a", `incarnation of the store changed from "b" to "a"`},
 		"a third":          {b, now + 2, "c", `incarnation of the store changed from "b" to "c"`},
 	} {

@@ -15,14 +15,13 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/dsn"
-	"github.com/snowlease/snowlease/lease"
 )
 
 // Options configure a Conn.
 type Options struct {
-	Prefix     string // of the tables
-	Quarantine lease.Quarantine
-	Migrate    bool // create missing tables
+	Prefix  string // of the tables
+	Durable bool   // the server's identity is not compared
+	Migrate bool   // create missing tables
 	// App is a pool of the application. If it is set, Open takes the dialect in place of a
 	// driver's name, and the driver from App. Open uses App itself if the database is in
 	// memory, or if Share says why it must.
@@ -61,7 +60,7 @@ type home struct {
 }
 
 func newConn(t Tables, opts []Option) (*Conn, error) {
-	c := &Conn{tables: t, Set: Options{Prefix: "snowlease_", Quarantine: lease.QuarantineOnChange, Migrate: true}}
+	c := &Conn{tables: t, Set: Options{Prefix: "snowlease_", Migrate: true}}
 	var errs []error
 	for _, opt := range opts {
 		if opt != nil {

@@ -70,7 +70,7 @@ const (
 	makeWritable  = "make the file and its folder writable, without mode=ro in the DSN"
 )
 
-const durable = "a crash loses acknowledged writes, which repeats numbers of segments, and ids with quarantine: never: "
+const durable = "a crash loses acknowledged writes, which repeats numbers of segments, and ids with durable: true: "
 
 // replication judges asynchronous replicas, if there are any. It says nothing if the
 // account may not see them.
@@ -93,7 +93,7 @@ func (x *examination) loses(seen, advice string) {
 	if x.Compares() {
 		x.Note("replication", seen, "a failover may lose acknowledged grants: a quarantine follows, and ids stay unique unless two primaries run at once: "+advice+" avoids both")
 	} else {
-		x.Fault("replication", seen, "quarantine: never promises that no acknowledged write is lost, and a failover here loses some: "+advice+", or set quarantine: on-change")
+		x.Fault("replication", seen, "durable: true promises that no acknowledged write is lost, and a failover here loses some: "+advice+", or set durable: false")
 	}
 }
 

@@ -28,8 +28,8 @@ func TestConnectionLostWhileTheServerIsIdentified(t *testing.T) {
 
 func TestVariantsOfMySQL(t *testing.T) {
 	t.Parallel()
-	c := &Conn{Set: Options{Quarantine: lease.QuarantineOnChange}}
-	never := &Conn{Set: Options{Quarantine: lease.QuarantineNever}}
+	c := &Conn{}
+	never := &Conn{Set: Options{Durable: true}}
 	for _, v := range []struct {
 		has    map[string]string
 		center *Conn

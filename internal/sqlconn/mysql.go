@@ -112,7 +112,7 @@ func (c *Conn) variantOf(has map[string]string) (string, error) {
 		// A replica that runs the statement again records its own server_uuid, and a
 		// promotion that loses grants would pass unnoticed. MariaDB replicates the
 		// primary's server_id.
-		return "", Advise(errors.New("binlog_format is STATEMENT, so a replica would record itself as the lender: set it to ROW or MIXED, or quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write"))
+		return "", Advise(errors.New("binlog_format is STATEMENT, so a replica would record itself as the lender: set it to ROW or MIXED, or durable: true (dbseq.WithDurable) if the database loses no acknowledged write"))
 	case has["server_uuid"] != "":
 		return incarnationMySQL, nil
 	}
@@ -173,11 +173,11 @@ func (x *examination) cluster(has map[string]string) {
 	case x.Compares():
 		x.Note("cluster", group+mode, "use the address of the primary, or of one member at a time: each change of the member starts a quarantine, which never ends if several members answer in turn")
 	case mode == "ON" && has["group_replication_consistency"] == "EVENTUAL":
-		x.Fault("cluster", group+"ON, group_replication_consistency is EVENTUAL", "after a failover, a primary takes writes before it has all that was acknowledged: set it to BEFORE_ON_PRIMARY_FAILOVER, or set quarantine: on-change")
+		x.Fault("cluster", group+"ON, group_replication_consistency is EVENTUAL", "after a failover, a primary takes writes before it has all that was acknowledged: set it to BEFORE_ON_PRIMARY_FAILOVER, or set durable: false")
 	case mode == "ON":
-		x.Note("cluster", group+mode, "a majority of members that fails at once loses writes that it has acknowledged: set quarantine: on-change if that can happen")
+		x.Note("cluster", group+mode, "a majority of members that fails at once loses writes that it has acknowledged: set durable: false if that can happen")
 	default:
-		x.Fault("cluster", group+mode, "members see one another's writes late: set quarantine: on-change, and use the address of one member at a time")
+		x.Fault("cluster", group+mode, "members see one another's writes late: set durable: false, and use the address of one member at a time")
 	}
 	if has["wsrep_on"] != "ON" {
 		return
@@ -190,7 +190,7 @@ func (x *examination) cluster(has map[string]string) {
 	if x.Compares() {
 		x.Note("cluster", galera, "use the address of one node at a time: each change of the node starts a quarantine, which never ends if several nodes answer in turn")
 	} else {
-		x.Fault("cluster", galera, "a Galera cluster can lose writes that it has acknowledged: set quarantine: on-change, and use the address of one node at a time")
+		x.Fault("cluster", galera, "a Galera cluster can lose writes that it has acknowledged: set durable: false, and use the address of one node at a time")
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-
-	"github.com/snowlease/snowlease/lease"
 )
 
 // Server finds out which kind of server it is, once or again, and loads the statements
@@ -70,7 +68,7 @@ func (c *Conn) find(ctx context.Context) (*home, error) {
 }
 
 // Compares reports whether another incarnation counts as a loss.
-func (c *Conn) Compares() bool { return c.Set.Quarantine != lease.QuarantineNever }
+func (c *Conn) Compares() bool { return !c.Set.Durable }
 
 // settings returns the server settings that matter to leases.
 func (c *Conn) settings(ctx context.Context) (map[string]string, error) {
@@ -97,6 +95,6 @@ func (c *Conn) Identify(ctx context.Context) (string, error) {
 	case !c.is(err, c.dialect.unreadable):
 		return "", err // of the connection or a starting server: it may pass
 	}
-	return "", Advise(fmt.Errorf("read which server this is, to notice a failover: %w: let the account run %q, or set quarantine: never (dbseq.WithQuarantine) if the database loses no acknowledged write",
+	return "", Advise(fmt.Errorf("read which server this is, to notice a failover: %w: let the account run %q, or set durable: true (dbseq.WithDurable) if the database loses no acknowledged write",
 		err, c.named("incarnation").text))
 }

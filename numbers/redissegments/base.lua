@@ -2,7 +2,7 @@
 -- KEYS[1] is a hash. ARGV[1] says whether incarnations are compared.
 --
 -- Numbers are decimal strings, because Lua's numbers are exact only up to 2^53.
-local key, onChange = KEYS[1], ARGV[1] == 'on-change'
+local key, onChange = KEYS[1], ARGV[1] == '1'
 
 local run = ''
 if onChange then

@@ -52,7 +52,7 @@ var (
 // After Redis was wiped, restarted or replaced by a replica, even briefly, the script
 // drops its segments and continues with a new one above them. Numbers are skipped, and
 // never go back. This needs the right to INFO; see package redisseq. If Redis never loses
-// an acknowledged write, redisseq.WithQuarantine turns the comparison off. A loss of all
+// an acknowledged write, redisseq.WithDurable turns the comparison off. A loss of all
 // data is noticed even then.
 //
 // # Limits

@@ -277,7 +277,7 @@ func TestStaleReplica(t *testing.T) {
 func TestStaleStateIsSeenByWhoKnowsMore(t *testing.T) {
 	t.Parallel()
 	s, b := redistest.NewMini(t), new(behind)
-	d := dispenser(t, s.Client(t), b, ordered(50), redisseq.WithQuarantine(lease.QuarantineNever))
+	d := dispenser(t, s.Client(t), b, ordered(50), redisseq.WithDurable(true))
 	i := issuer(t, d, ordered(50))
 	all := take(t, i, 10)
 	stale := s.Snapshot(t)

@@ -46,7 +46,7 @@ var ErrChanged = fmt.Errorf("redisseq: the Redis restarted or failed over, and m
 //     deleted, Reserve returns segment.ErrUnknown. The administrator then creates the name
 //     above all numbers in use or reserved ahead.
 //   - On another server than the one on record, Reserve returns ErrChanged until Resume is
-//     called. If Redis loses no acknowledged write, redisseq.WithQuarantine turns this
+//     called. If Redis loses no acknowledged write, redisseq.WithDurable turns this
 //     check off.
 //   - Each request contains the greatest number that the process was given, and the Store
 //     continues above it.
@@ -169,7 +169,7 @@ func (s *Store) make(ctx context.Context, verb, name string, start int64) error 
 func deal(ctx context.Context, c *redisconn.Conn, call redisconn.Call, what string) (redisconn.Reply, error) {
 	namespace, name, _ := strings.Cut(call.Name, "/")
 	key := c.Key(namespace, what+":"+name)
-	call.Keys, call.Args = []string{key}, append([]any{string(c.Quarantine)}, call.Args...)
+	call.Keys, call.Args = []string{key}, append([]any{!c.Durable}, call.Args...)
 	call.Remedy = fmt.Sprintf("give the key %s another prefix if it is not snowlease's; if it is, delete it", key)
 	if what == "segment" {
 		call.Remedy += ", and create the name anew above all numbers in use"

@@ -52,7 +52,7 @@ func TestSegmentsKeepTheContract(t *testing.T) {
 func TestSegmentsComparedFromNowOn(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
-		never, err := redissegments.New(s.Client(t), append(slices.Clone(s.Options), redisseq.WithQuarantine(lease.QuarantineNever))...)
+		never, err := redissegments.New(s.Client(t), append(slices.Clone(s.Options), redisseq.WithDurable(true))...)
 		require.NoError(t, err)
 		require.NoError(t, never.Create(t.Context(), "shop/orders", 1))
 		compared := newStore(t, s)
@@ -119,7 +119,7 @@ func TestSegmentsAfterALoss(t *testing.T) {
 
 func TestSegmentsThatLoseNothing(t *testing.T) {
 	t.Parallel()
-	s := redistest.NewMini(t, redisseq.WithQuarantine(lease.QuarantineNever), redisseq.WithPrefix("app"))
+	s := redistest.NewMini(t, redisseq.WithDurable(true), redisseq.WithPrefix("app"))
 	n := newStore(t, s)
 	require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
 	s.Reincarnate(t)

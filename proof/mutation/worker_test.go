@@ -26,8 +26,8 @@ var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"business is not asked for", "idworker/plan.go", `Business: p.Business, MaxAhead`, `MaxAhead`, "TestEveryKeyHasAnEffect/business"},
 	{"a start waits for the default", "idworker/plan.go", `Wait: p.Wait, `, ``, "TestEveryKeyHasAnEffect/wait"},
 	{"exact_times is not asked for", "idworker/plan.go", `Holder: p.Holder, ExactTimes: p.Store.ExactTimes,`, `Holder: p.Holder,`, "TestEveryKeyHasAnEffect/store.exact_times"},
-	{"a database is compared though quarantine is never", "idworker/options.go", `dbseq.WithQuarantine(p.Store.Quarantine), `, ``, "TestEveryKeyHasAnEffect/store.quarantine"},
-	{"a Redis is compared though quarantine is never", "idworker/options.go", `redisseq.New(client, redisseq.WithQuarantine(p.Store.Quarantine),`, `redisseq.New(client,`, "TestEveryKeyHasAnEffect/store.quarantine#01"},
+	{"a database is compared though durable is set", "idworker/options.go", `dbseq.WithDurable(p.Store.Durable), `, ``, "TestEveryKeyHasAnEffect/store.durable"},
+	{"a Redis is compared though durable is set", "idworker/options.go", `redisseq.New(client, redisseq.WithDurable(p.Store.Durable),`, `redisseq.New(client,`, "TestEveryKeyHasAnEffect/store.durable#01"},
 	{"a Redis waits for no replicas", "idworker/options.go", `redisseq.WithWaitReplicas(p.Store.WaitReplicas, p.replicaTime())`, `redisseq.WithWaitReplicas(0, p.replicaTime())`, "TestEveryKeyHasAnEffect/store.wait_replicas"},
 	{"mode local has its defaults", "idworker/options.go", `hostseq.New(p.Local, p.layout, opts...)`, `hostseq.New(hostseq.Config{Dir: p.Local.Dir}, p.layout, opts...)`, "TestEveryKeyHasAnEffect/local#01"},
 	{"redis-sequence: the namespace is another", "idworker/plan.go", `Namespace: p.Namespace, Layout: p.layout, Worker:`, `Namespace: "orders", Layout: p.layout, Worker:`, "TestEveryKeyHasAnEffect/sequence: namespace"},
@@ -38,7 +38,7 @@ var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"redis-sequence: max_ahead is the default", "idworker/plan.go", `MaxAhead: p.MaxAhead, Skew`, `Skew`, "TestEveryKeyHasAnEffect/sequence: max_ahead"},
 	{"redis-sequence: skew is the default", "idworker/plan.go", `MaxAhead: p.MaxAhead, Skew: p.Store.Skew,`, `MaxAhead: p.MaxAhead,`, "TestEveryKeyHasAnEffect/sequence: store.skew"},
 	{"redis-sequence: exact_times is not asked for", "idworker/plan.go", `Skew: p.Store.Skew, ExactTimes: p.Store.ExactTimes,`, `Skew: p.Store.Skew,`, "TestEveryKeyHasAnEffect/sequence: store.exact_times"},
-	{"redis-sequence: the server is not compared", "idworker/counted.go", `redisseq.WithQuarantine(p.Store.Quarantine)`, `redisseq.WithQuarantine("never")`, "TestEveryKeyHasAnEffect/sequence: store.quarantine"},
+	{"redis-sequence: the server is not compared", "idworker/counted.go", `redisseq.WithDurable(p.Store.Durable)`, `redisseq.WithDurable(true)`, "TestEveryKeyHasAnEffect/sequence: store.durable"},
 	{"redis-sequence: waits for no replicas", "idworker/counted.go", `redisseq.WithWaitReplicas(p.Store.WaitReplicas, p.replicaTime())`, `redisseq.WithWaitReplicas(0, p.replicaTime())`, "TestEveryKeyHasAnEffect/sequence: store.wait_replicas"},
 	{"shutdown_on_loss ends nothing", "idworker/idworker.go", `p.Lease.ShutdownOnLoss {
 		cfg`, `false {

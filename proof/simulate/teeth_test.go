@@ -187,7 +187,7 @@ func newUnnoticed() (Store, error) {
 func (unnoticed) Reincarnate() error { return nil }
 
 func neverRedis(s Store, _ *Host) (lease.Center, error) {
-	return redisseq.New(s.(*Redis).Client, redisseq.WithQuarantine(lease.QuarantineNever))
+	return redisseq.New(s.(*Redis).Client, redisseq.WithDurable(true))
 }
 
 func neverSQLite(s Store, _ *Host) (lease.Center, error) {
@@ -195,7 +195,7 @@ func neverSQLite(s Store, _ *Host) (lease.Center, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dbseq.New(pool, dbseq.SQLite, dbseq.WithQuarantine(lease.QuarantineNever))
+	return dbseq.New(pool, dbseq.SQLite, dbseq.WithDurable(true))
 }
 
 // A wrong center is the real one, with records changed before or after its verbs.

@@ -29,7 +29,7 @@ func TestConfigOfTheApplication(t *testing.T) {
 	none.exits(exitUsage, "init", "--namespace is empty")
 	none.exits(exitUsage, "init --config=app.yaml", "app.yaml: there is nothing at the key idworker")
 	app.exits(exitUsage, "init --namespace=bills", "--config and --namespace are both given")
-	app.exits(exitUsage, "workers --quarantine=never", "--config and --quarantine are both given")
+	app.exits(exitUsage, "workers --durable", "--config and --durable are both given")
 	app.exits(exitUsage, "doctor --preset=wide", "--config and --preset are both given")
 	app.ok("init --yes", `created namespace "bills" at sqlite app.db, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s (by app.yaml)`)
 	app.ok("workers", "bills")
@@ -52,17 +52,17 @@ func TestQuestionsNameTheStore(t *testing.T) {
 		printed := in(t).exits(exitNo, line, "Store: redis "+srv.Addr()+" db 0 (by "+from+")\n", " Type yes to continue: ")
 		require.NotContains(t, printed, "s3cret")
 	}
-	config := " --config=" + writeFile(t, "idworker: {namespace: orders, store: {quarantine: never}}\n")
+	config := " --config=" + writeFile(t, "idworker: {namespace: orders, store: {durable: true}}\n")
 	s := newScene(t, "redis://:s3cret@"+srv.Addr())
 	asks("--store", "init --store="+s.store.store+config)
 	t.Setenv(envStore, s.store.store)
 	in(t).ok("yes | init" + config)
 	require.NotContains(t, in(t).ok("init --help"), "s3cret")
-	s.store.quarantine = "never"
+	s.store.durable = true
 	g := s.lend(s.center())
 	asks(envStore, "retire --namespace=orders")
 	asks(envStore, "quarantine"+config)
-	asks(envStore, fmt.Sprintf("release --quarantine=never --namespace=orders --worker=%d --token=%d", g.Worker, g.Token))
+	asks(envStore, fmt.Sprintf("release --durable --namespace=orders --worker=%d --token=%d", g.Worker, g.Token))
 }
 
 // A sequence that is above --above by the time of the answer stays there.

@@ -27,7 +27,7 @@ func keyFlag(cmd *cobra.Command, to *string) {
 }
 
 // replaced are the flags whose values a configuration has.
-const replaced = layoutParts + " " + requestParts + " namespace quarantine wait-replicas"
+const replaced = layoutParts + " " + requestParts + " namespace durable wait-replicas"
 
 // changed reports whether any of the named flags is set.
 func changed(cmd *cobra.Command, names string) bool { return firstChanged(cmd, names) != "" }

@@ -61,7 +61,7 @@ func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 		// Its settings are not those of a center.
 		c.Lease, c.Local, c.Store.Skew = idworker.LeaseConfig{}, hostseq.Config{}, 0
 	}
-	c.Namespace, c.Store.Quarantine = s.namespace, s.quarantine
+	c.Namespace, c.Store.Durable = s.namespace, s.durable
 	if c.Namespace == "" {
 		c.Namespace = "unnamed" // for commands that need none
 	}

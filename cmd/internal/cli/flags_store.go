@@ -24,7 +24,7 @@ type storeFlags struct {
 	program                  program
 	store, namespace, prefix string
 	app                      configFlags
-	quarantine               lease.Quarantine
+	durable                  bool
 	timeout                  time.Duration
 	creates                  bool          // the command may create a SQLite file
 	waits                    int           // wait_replicas, for the doctor to check
@@ -38,9 +38,8 @@ func (f *storeFlags) register(cmd *cobra.Command, p program) {
 	flags := cmd.Flags()
 	f.app.register(cmd)
 	f.registerPlace(cmd)
-	f.quarantine = lease.QuarantineOnChange
 	if f.program.Numbers {
-		flags.StringVar((*string)(&f.quarantine), "quarantine", string(lease.QuarantineOnChange), "on-change or never, as in the application's configuration")
+		flags.BoolVar(&f.durable, "durable", false, "the store loses no acknowledged write, as in the application's configuration")
 	}
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "time limit of the command")
 	cmd.Long += "\n" + f.program.Stores
@@ -83,14 +82,11 @@ func (f *storeFlags) complete(cmd *cobra.Command, optional bool) error {
 	if c := f.app.config; c != nil {
 		f.namespace = c.Namespace
 		if f.program.Numbers {
-			f.quarantine, f.waits = c.WithDefaults().Store.Quarantine, c.Store.WaitReplicas
+			f.durable, f.waits = c.Store.Durable, c.Store.WaitReplicas
 		}
 	}
 	if err := f.locate(); err != nil {
 		return err
-	}
-	if f.quarantine.Validate() != nil {
-		return fmt.Errorf("--quarantine %q is unknown: choose %s or %s", f.quarantine, lease.QuarantineOnChange, lease.QuarantineNever)
 	}
 	if f.namespace == "" && optional {
 		return nil
@@ -135,7 +131,7 @@ func (f *storeFlags) tables() string {
 
 // options say how the application uses the store.
 func (f *storeFlags) options() target.Options {
-	return target.Options{Prefix: f.prefix, TablePrefix: f.tables(), Quarantine: f.quarantine, WaitReplicas: f.waits, Creates: f.creates, From: f.from}
+	return target.Options{Prefix: f.prefix, TablePrefix: f.tables(), Durable: f.durable, WaitReplicas: f.waits, Creates: f.creates, From: f.from}
 }
 
 func (f *storeFlags) open(ctx context.Context) (*target.Opened, error) {

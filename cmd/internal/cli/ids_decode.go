@@ -12,14 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 func decodeCommand(p program) *cobra.Command {
 	var (
 		layout layoutFlags
-		store  = storeFlags{program: p, quarantine: lease.QuarantineOnChange, timeout: 30 * time.Second}
+		store  = storeFlags{program: p, timeout: 30 * time.Second}
 		source string
 		d      decoder
 	)

@@ -32,7 +32,7 @@ type scene struct {
 
 func newScene(t *testing.T, store string, more ...string) scene {
 	t.Helper()
-	s := scene{numbers: in(t, append(more, "--store="+store)...), store: storeFlags{program: program{sqlredis.Program}, store: store, quarantine: lease.QuarantineOnChange}}
+	s := scene{numbers: in(t, append(more, "--store="+store)...), store: storeFlags{program: program{sqlredis.Program}, store: store}}
 	s.shell = s.numbers.with("--namespace=orders")
 	return s
 }
@@ -42,8 +42,8 @@ func onStores(t *testing.T, f func(scene), kinds ...string) {
 	t.Helper()
 	for kind, open := range map[string]func(*testing.T) scene{
 		"miniredis": func(t *testing.T) scene { // it does not tell its run_id
-			s := newScene(t, "redis://"+miniredis.RunT(t).Addr(), "--quarantine=never")
-			s.store.quarantine = lease.QuarantineNever
+			s := newScene(t, "redis://"+miniredis.RunT(t).Addr(), "--durable")
+			s.store.durable = true
 			return s
 		},
 		"redis": func(t *testing.T) scene { // of all tests

@@ -81,7 +81,7 @@ type doctor struct {
 	findings.List
 }
 
-func (d *doctor) compares() bool { return d.store.quarantine == lease.QuarantineOnChange }
+func (d *doctor) compares() bool { return !d.store.durable }
 
 func (d *doctor) examine(ctx context.Context) {
 	o, err := d.store.open(ctx)
@@ -115,7 +115,7 @@ func (d *doctor) name() string { return cmp.Or(d.store.namespace, "snowlease-doc
 func (d *doctor) incarnation(ctx context.Context) {
 	const check = "incarnation"
 	if !d.compares() {
-		d.OK(check, "not compared (quarantine: never)")
+		d.OK(check, "not compared (durable: true)")
 		return
 	}
 	ask := func() (string, error) {

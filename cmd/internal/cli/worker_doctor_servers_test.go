@@ -17,7 +17,7 @@ import (
 	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
-const never = "--quarantine=never"
+const never = "--durable"
 
 // The advice names the settings as the server does.
 func TestDoctorOnMySQLWithReplica(t *testing.T) {
@@ -153,7 +153,7 @@ func TestDoctorOnRedis(t *testing.T) {
 		"rewrites":             {server: append([]string{"--no-appendfsync-on-rewrite", "yes"}, always...), arguments: never, want: "fault persistence: no-appendfsync-on-rewrite yes"},
 		"no replicas":          {server: kept, arguments: "--wait-replicas=1", want: "fault replication: 0 replicas, wait_replicas 1"},
 		"keeps nothing":        {server: none, want: `note persistence: save ""`},
-		"keeps nothing, never": {server: none, arguments: never, want: `fault persistence: append-only file off, save "" -> quarantine: never requires that no acknowledged write is lost: set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no; or set quarantine: on-change`},
+		"keeps nothing, never": {server: none, arguments: never, want: `fault persistence: append-only file off, save "" -> durable: true requires that no acknowledged write is lost: set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no; or set durable: false`},
 		"copies nothing": {server: none, want: `note persistence: save ""`, prepare: func(t *testing.T, s *testserver.Server) string {
 			testserver.NewRedisReplica(t, s, none...)
 			return redisURL(s)

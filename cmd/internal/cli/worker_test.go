@@ -194,7 +194,7 @@ func TestStateOf(t *testing.T) {
 func TestPinPrintsNoControls(t *testing.T) {
 	t.Parallel()
 	r := miniredis.RunT(t)
-	s := newScene(t, "redis://"+r.Addr(), "--quarantine=never")
+	s := newScene(t, "redis://"+r.Addr(), "--durable")
 	s.ok("init --yes")
 	r.HSet("snowlease:{orders}:meta", "pin", "retired: \u009b31m\u202emoved")
 	require.NotRegexp(t, "\u009b|\u202e", s.ok("retire --yes"))

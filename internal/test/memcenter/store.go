@@ -80,7 +80,7 @@ func (s *Store) Set(t time.Time) {
 }
 
 // Reincarnate changes the incarnation and keeps the records. An empty incarnation is
-// never compared, as with quarantine: never.
+// never compared, as with durable: true.
 func (s *Store) Reincarnate(incarnation string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,7 +54,7 @@ server, and its clock`,
 
 // onRedis returns the options of a store in Redis.
 func onRedis(with target.Options) []redisseq.Option {
-	options := []redisseq.Option{redisseq.WithQuarantine(with.Quarantine), redisseq.WithWaitReplicas(with.WaitReplicas, time.Millisecond)}
+	options := []redisseq.Option{redisseq.WithDurable(with.Durable), redisseq.WithWaitReplicas(with.WaitReplicas, time.Millisecond)}
 	if with.Prefix != "" {
 		options = append(options, redisseq.WithPrefix(with.Prefix))
 	}
@@ -63,7 +63,7 @@ func onRedis(with target.Options) []redisseq.Option {
 
 // onSQL returns the options of a store in a database.
 func onSQL(with target.Options) []dbseq.Option {
-	options := []dbseq.Option{dbseq.WithQuarantine(with.Quarantine)}
+	options := []dbseq.Option{dbseq.WithDurable(with.Durable)}
 	if prefix := with.TablePrefix; prefix != "" {
 		options = append(options, dbseq.WithTablePrefix(prefix))
 	}

@@ -32,7 +32,7 @@ type Program struct {
 	// Default returns the store without --store and EnvStore, and where it comes from.
 	Default func() (t Target, from string, err error)
 	// Numbers is whether the stores keep numbers as well, and the application's configuration
-	// says how it uses them: quarantine, wait_replicas and table_prefix.
+	// says how it uses them: durable, wait_replicas and table_prefix.
 	Numbers bool
 }
 
@@ -51,7 +51,7 @@ type Target interface {
 type Options struct {
 	Prefix       string // of keys; "" is the default
 	TablePrefix  string // of tables; "" is the default
-	Quarantine   lease.Quarantine
+	Durable      bool
 	WaitReplicas int
 	Creates      bool   // the command may create a SQLite file
 	From         string // where the Target comes from, for errors
