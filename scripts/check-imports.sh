@@ -26,7 +26,7 @@ never() {
 }
 
 # standard PACKAGE [PATTERN] fails if the package depends on more than the standard library,
-# this module and what begins with the pattern.
+# this module and paths that begin with the pattern.
 standard() {
 	local hits
 	hits=$(go list -deps -f '{{if not .Standard}}{{.ImportPath}}{{end}}' "./$1" | grep -vE "^($module(/|\$)${2:+|$2})" || true)
@@ -130,7 +130,7 @@ never providers/postgres "$mysql|$sqlite|$redis|$tests"
 never providers/sqlite "$mysql|$postgres|$redis|$tests"
 never providers/redis "$gorm|$tests"
 never providers "$tests"
-# snowlease-etcd has it too, without these.
+# snowlease-etcd links it too, without these.
 never cmd/internal/cli "$mysql|$postgres|$sqlite|gorm.io/gorm/callbacks|$tests"
 never cmd/snowlease "gorm.io/driver/|gorm.io/gorm/callbacks|$tests"
 exit $status

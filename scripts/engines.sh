@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Usage: scripts/engines.sh ENGINE...
 #
-# Unpacks current database servers into .tools/engines/ENGINE, from where they run beside
-# the machine's own and change nothing on it: mysql, mariadb, postgres, redis, valkey, etcd. The
+# Unpacks current database servers into .tools/engines/ENGINE, where they run next to the
+# machine's own and change nothing on it: mysql, mariadb, postgres, redis, valkey, etcd. The
 # packages and all their libraries come from Debian's unstable suite, otherwise from testing,
-# through the machine's apt sources and keys. Any user may run it; what is there stays.
+# through the machine's apt sources and keys. Any user may run it. It replaces nothing.
 #
 # ENGINE/bin has the programs, ENGINE/version the package, its version and checksum. If an
-# engine cannot be had, ENGINE/unavailable says why, and the exit status is 3.
+# engine cannot be had, ENGINE/unavailable has the reason, and the exit status is 3.
 set -euo pipefail
 shopt -s nullglob
 cd "$(dirname "$0")/.."
@@ -23,7 +23,7 @@ declare -A packages=(
 	[etcd]="etcd-server etcd-client"
 )
 
-# The file names of the package that has the server, and of the programs below usr.
+# The file names of the server's package, and of the programs below usr.
 declare -A servers=(
 	[mysql]="mysql-server-core_*"
 	[mariadb]="mariadb-server-core_*"
@@ -72,7 +72,7 @@ download() {
 	apt "$suite" "${own[@]}" update && apt "$suite" "${own[@]}" --download-only -y install base-files "$@"
 }
 
-# unpack ENGINE DIR SUITE unpacks what was downloaded.
+# unpack ENGINE DIR SUITE unpacks the downloaded packages.
 unpack() {
 	local root=$2/root deb file
 	mkdir -p "$root" "$2/bin"
@@ -89,8 +89,7 @@ unpack() {
 	[ "$1" != valkey ] || ln -s valkey-server "$2/bin/redis-server"
 }
 
-# wrap ROOT FILE puts a script in the place of a program, which starts it with its own
-# libraries. Thus programs find the others beside them, and their data in the folder.
+# wrap ROOT FILE replaces a program by a script that starts it with its own libraries. So programs find one another and their data in the folder.
 wrap() {
 	local start='"$self.real" "$@"'
 	if [ "$(head -c 4 "$1/$2")" = $'\x7fELF' ]; then

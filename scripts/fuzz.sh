@@ -10,8 +10,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 (($# > 2)) || set -- "${1:-10s}" "${2:-^Fuzz}" ./...
 
-# parts PACKAGE NAME: what to build the fuzz test of. Where tests of a package link SQLite,
-# which takes minutes to instrument, that is the least that compiles.
+# parts PACKAGE NAME prints the files to build the fuzz test from. If tests of the package link
+# SQLite, which takes minutes to instrument, it prints as few as compile.
 parts() {
 	local dir file files
 	if ! go list -test -deps "$1" | grep '^modernc.org/sqlite$' >/dev/null; then

@@ -2,7 +2,7 @@
 # Usage: scripts/green.sh N [test|prove] [busy]
 #
 # Runs "make test" or "make prove" N times in a fresh clone of the last commit and prints a
-# table. With "busy", a program keeps one core busy meanwhile. Servers and tools that are
+# table. With "busy", a program keeps one core busy. Servers and tools that are
 # unpacked already are taken from this tree. Failed runs leave their output behind.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Rehearses a release of this checkout: builds what it would publish with scripts/release.sh,
-# in a clone that has the tags, and checks what "go get" and "go install" get. The program examples/first, and that of docs/guide.md,
+# in a clone that has the tags, and checks what "go get" and "go install" get. The program
+# examples/first and the one in docs/guide.md
 # are built from the modules, in an empty directory and with an empty module cache. Files
 # that git does not track are in no release.
 set -euo pipefail
@@ -65,7 +66,7 @@ for command in cmd/snowlease cmd/snowlease-etcd etcdseq/examples/orders; do GOBI
 cd "$temp/cache/$module@$version"
 go build ./... # what the programs do not import
 
-# What was installed knows its version, and what is released its commit too.
+# Installed commands print their version, released ones their commit too.
 for name in snowlease snowlease-etcd; do
 	"$temp/bin/$name" --version | grep -F "$name $version go" || fail "$name does not know its version"
 	tar -xzf "$temp/dist/files/${name}_${version#v}_$(go env GOOS)_$(go env GOARCH).tar.gz" -C "$temp"

@@ -8,7 +8,7 @@
 #   files/   an archive and a software bill of materials for each command and platform,
 #            and their checksums
 #   image/   the context of deploy/image/Dockerfile
-#   notes.md what CHANGELOG.md says of the version
+#   notes.md the section of CHANGELOG.md
 #
 # Two builds of a commit with one version of Go give the same files, but for the machine's CA
 # certificates in image/.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/stages.sh test|prove
 #
-# Runs every stage of "make test" or "make prove" to its end, and then says how long each
+# Runs every stage of "make test" or "make prove" to its end, and then prints how long each
 # took, which tests failed, and how to run one of them again.
 set -uo pipefail
 shopt -s nullglob
@@ -12,8 +12,8 @@ logs=$(mktemp -d)
 trap 'end; rm -rf "$logs" "${memory:-}"' EXIT
 trap 'trap - TERM; kill 0' INT TERM # also what runs in the background
 
-# What test servers write goes to memory, if there are 4 GiB and programs may be run from it: how
-# fast a disk is decides no test of theirs then. The go command and t.TempDir stay on the disk.
+# Test servers write to memory, if there are 4 GiB and programs may be run from it, so that the
+# speed of a disk affects no test. The go command and t.TempDir stay on the disk.
 if [ -z "${TMPDIR:-}" ] && memory=$(mktemp -d -p /dev/shm snowlease-test-XXXXXX 2>/dev/null); then
 	printf '#!/bin/sh\n' >"$memory/program" && chmod 755 "$memory" "$memory/program"
 	if [ "$(df --output=avail -k "$memory" | tail -n 1)" -gt $((4 << 20)) ] && "$memory/program" 2>/dev/null; then
@@ -21,11 +21,10 @@ if [ -z "${TMPDIR:-}" ] && memory=$(mktemp -d -p /dev/shm snowlease-test-XXXXXX 
 	fi
 fi
 
-scripts/gotestsum.sh --version >/dev/null # built once, before stages run beside each other
+scripts/gotestsum.sh --version >/dev/null # built once, before stages run in parallel
 
-# servers ENGINE...: one server of each for all packages, since each takes seconds to start.
-# The variables that name them are those that name a server of one's own, which stays if it is
-# set. Tests that kill, freeze or set up servers start their own.
+# servers ENGINE... starts one server of each for all packages, since each takes seconds to
+# start, and names them in the variables for your own servers, which have precedence. Tests that kill, freeze or set up servers start their own.
 servers() {
 	local line
 	go build -o "$logs/servers" ./internal/test/testserver/servers || return
@@ -38,7 +37,7 @@ servers() {
 	return 1
 }
 
-# end ends the servers.
+# end stops the servers.
 end() {
 	[ -n "${pid:-}" ] || return 0
 	exec {input}>&-
@@ -68,7 +67,7 @@ gotest() {
 	[[ " $* " != *" -tags prove "* ]] || flags+=(-tags prove)
 	grep -h '"Action":"fail"' "$json" 2>/dev/null | sed -nE 's/.*"Package":"([^"]*)".*"Test":"([^"/]*)".*/\1 \2/p; t; s/.*"Package":"([^"]*)".*/\1/p' | sort -u >"$json.failed"
 	while read -r package test; do
-		# A package fails with its tests.
+		# A package fails when its tests do.
 		[ -n "$test" ] || ! grep -q "^$package ." "$json.failed" || continue
 		echo "  go -C $dir test -count=1${flags[*]:+ ${flags[*]}}${test:+ -run '^$test\$'} $package" >>"$logs/failed"
 	done <"$json.failed"
@@ -88,24 +87,24 @@ slowest() {
 # tests on SQLite take three times as long.
 race=(-race -gcflags='modernc.org/...=-race=false')
 
-# Where goroutines of the product share memory, which is what the race detector sees. It makes
-# tests up to ten times as slow, and the drivers of databases are compiled once more for it,
-# so what links them is raced by make prove only, on SQLite, miniredis and MySQL.
+# The packages whose goroutines share memory. The race detector makes tests up to ten times as
+# slow and compiles the drivers of databases once more, so only make prove races packages that
+# link them, on SQLite, miniredis and MySQL.
 raced=(. ./casstore ./console ./hostseq ./internal/{engine,generator,keeper,numberstore,redisconn} ./numbers/{segment,series})
 raced_by_prove=(./dbseq/... ./gormplugin ./idworker ./internal/{counter,sqlconn} ./numbers/{history,redissegments} ./redisseq)
 raced_modules=(etcdseq metrics)
 
-# others: the packages that are not raced by make test. What is in the pages is left to make prove.
+# others prints the packages that make test does not race. make prove tests the pages.
 others() { comm -23 <(go list ./... | grep -v /docstest$ | sort) <(go list "${raced[@]}" | sort); }
 
-# tests FILE...: the names of their tests, as a pattern.
+# tests FILE... prints the names of their tests, as a pattern.
 tests() { sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' "$@" | grep -vx TestMain | sort -u | paste -sd '|'; }
 
-# packages FILE...: their packages, as go test takes them.
+# packages FILE... prints their packages, as arguments for go test.
 packages() { printf './%s\n' "$@" | xargs -n 1 dirname | sort -u; }
 
-# proofs DIR: the tests behind the tag prove, which are among others of their packages. What
-# they look for is outside of the process, so they run without the race detector.
+# proofs DIR runs the tests behind the tag prove. They look for faults outside the process, so
+# they run without the race detector.
 proofs() {
 	local files dirs
 	mapfile -t files < <(cd "$1" && git grep -l '^//go:build prove' -- '*_test.go' ':!:proof' ':!:etcdseq')
@@ -113,7 +112,7 @@ proofs() {
 	gotest "$1" -tags prove -p 3 -run "^($(cd "$1" && tests "${files[@]}"))\$" "${dirs[@]}"
 }
 
-# mysql: what make test runs on the other engines, where the race stage does not run it.
+# mysql runs the tests that make test runs on the other engines, except those of the race stage.
 mysql() {
 	local files dirs left=("${raced_by_prove[@]%/...}")
 	mapfile -t files < <(git grep -lE 'testserver\.(New)?MySQL' -- '*_test.go' "${left[@]/#/:!:}" ':!:internal' ':!:bench' ':!:entid' ':!:proof')
@@ -122,7 +121,7 @@ mysql() {
 	SNOWLEASE_TEST_ENGINE=mysql gotest . -run "^($(tests "${files[@]}"))\$/(?i)mysql" "${dirs[@]}"
 }
 
-# modules: those beside the library and the proofs.
+# modules tests the modules other than the library and the proofs.
 modules() {
 	local module result=0 flags
 	for module in */go.mod */*/go.mod */*/*/go.mod; do
@@ -146,13 +145,13 @@ test)
 	;;
 prove)
 	servers mariadb mysql postgres redis || exit
-	# Tests with servers mostly wait, so two rows of them run beside each other. What only computes
-	# gets the time that they leave.
+	# Tests with servers mostly wait, so two rows of them run in parallel. Stages that only
+	# compute get the time that they leave.
 	(
 		renice -n 19 $BASHPID >/dev/null
 		stage models gotest proof ./model ./simulate
 		stage bench gotest bench ./...
-		# What people write by hand; the seeds of all others are part of make test.
+		# Parsers of input that people write; the seeds of all others are part of make test.
 		stage fuzz scripts/fuzz.sh 50000x '^Fuzz(Config|ParseStore|Record|Decode)$' ./idworker ./cmd/internal/cli/sqlredis ./internal/rules ./hostseq ./publicid
 	) &
 	computing=$!
@@ -167,7 +166,7 @@ prove)
 	stage mysql mysql
 	stage docs gotest . ./internal/test/docstest
 	wait $waiting
-	# A thousand processes at once need the machine.
+	# A thousand processes need the machine.
 	stage fleets gotest proof -p 2 -parallel 4 ./load ./gormkeys
 	stage mutants gotest proof -parallel 6 ./mutation
 	wait $computing
@@ -178,7 +177,7 @@ prove)
 	;;
 esac
 
-# What failed, shortly, because it stands between many lines of others.
+# A short list of failures, which are hard to find in the output.
 for log in "$logs"/stage.*; do
 	awk '/^=== FAIL: /, /^$/ { n = /^=== FAIL: / ? 0 : n + 1; if (n <= 20) print substr($0, 1, 300) }' "$log"
 done

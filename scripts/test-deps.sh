@@ -40,8 +40,8 @@ missing() {
 	found chromium-headless-shell || echo chromium-headless-shell
 }
 
-# install PACKAGE... installs packages. Meanwhile a policy-rc.d keeps their scripts from
-# starting services. It restores the previous one in any case.
+# install PACKAGE... installs packages, while a policy-rc.d keeps their scripts from starting
+# services. It then restores the previous one in any case.
 install() (
 	policy=/usr/sbin/policy-rc.d
 	keep=$(mktemp -d) || exit
@@ -83,7 +83,7 @@ else
 	echo "test-deps: what make $target starts is installed"
 fi
 
-# Where Debian's MariaDB is installed, mysqld is a name of it.
+# Debian's MariaDB installs itself as mysqld too.
 if [ "$target" = prove ] && ! given SNOWLEASE_TEST_MYSQL_DSN && ! { found mysqld && ! found mariadbd; }; then
 	"$(dirname "$0")/engines.sh" mysql || [ $? = 3 ]
 fi

@@ -5,8 +5,8 @@
 # CHANGELOG.md, and prints it. With a version, it first sets the requirements to it, and then
 # prints the tags to push.
 #
-# A published module has a go.work, which points to this tree, and no replace, which would not
-# hold for those who require the module. The others have a replace for each requirement.
+# A published module has a go.work, which points to this tree, and no replace, which Go ignores
+# in required modules. The others have a replace for each requirement.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

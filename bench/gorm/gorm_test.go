@@ -109,8 +109,8 @@ func BenchmarkInsert(b *testing.B) {
 	}
 }
 
-// BenchmarkBesideByHand inserts by turns rows that the plugin fills and rows whose keys are set
-// by hand. It reports the median and the quartiles of the ratios of their times, and how many
+// BenchmarkBesideByHand inserts rows that the plugin fills and rows whose keys are already set,
+// taking turns. It reports the median and the quartiles of the ratios of their times, and how many
 // more allocations a statement makes.
 func BenchmarkBesideByHand(b *testing.B) {
 	for _, n := range []int{1, 100} {

@@ -1,4 +1,4 @@
-// Package migrate_test goes on with streams of ids that the real libraries have begun.
+// Package migrate_test continues streams of ids that the real libraries have begun.
 package migrate_test
 
 import (
@@ -98,7 +98,7 @@ func newSonyflake(t *testing.T, worker int64) *sonyflake.Sonyflake {
 	return sf
 }
 
-// open starts a process of ours as the plan says.
+// open starts a process of ours according to the plan.
 func open(t *testing.T, p migrate.Plan) *idworker.IdWorker {
 	center := memcenter.New()
 	req := memcenter.NewRequest("orders", p.Layout)
@@ -134,7 +134,7 @@ func TestGoesOnWithTheStreamOf(t *testing.T) {
 				require.Equal(t, decoded(s.decode(t, id)), decoded(parts))
 			}
 
-			// Ours begin when the plan says so, and go on beside theirs where it says so.
+			// Ours begin at plan.NotBefore, and run next to theirs if the plan allows it.
 			time.Sleep(time.Until(plan.NotBefore))
 			w := open(t, plan)
 			seen := map[int64]bool{}

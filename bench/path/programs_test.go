@@ -52,7 +52,7 @@ var programs = []struct {
 }
 
 // BenchmarkProgram is the time from the start of a process to its first id, the size of
-// its binary without debug information, and the modules in it beside its own.
+// its binary without debug information, and the modules in it except its own.
 func BenchmarkProgram(b *testing.B) {
 	for _, p := range programs {
 		b.Run(p.name, func(b *testing.B) {
@@ -78,7 +78,7 @@ func BenchmarkProgram(b *testing.B) {
 	}
 }
 
-// openedRedis is a Redis that knows the namespace to be new.
+// openedRedis is a Redis whose records show that the namespace is new.
 func openedRedis(t testing.TB) string {
 	addr := testserver.Redis(t)
 	client := goredis.NewClient(&goredis.Options{Addr: addr})

@@ -1,6 +1,6 @@
-// Package segment_test measures numbers from prefetched segments beside wuid, which
-// takes the high bits of its numbers from a store and counts the low ones, beside an
-// atomic add, which neither can beat, and beside a mutex.
+// Package segment_test compares numbers from prefetched segments with wuid, which takes
+// the high bits of its numbers from a store and counts the low ones, with an atomic add,
+// which neither can beat, and with a mutex.
 package segment_test
 
 import (

@@ -1,4 +1,4 @@
-// Package texts_test measures writing and reading the texts of ids beside google/uuid and
+// Package texts_test compares writing and reading ids as text with google/uuid and
 // typeid-go.
 package texts_test
 
@@ -37,8 +37,8 @@ const (
 	number = snowflake.ID(id)
 )
 
-// BenchmarkTexts reports a median time, its ratios to those of the peers in the same turns,
-// and allocations.
+// BenchmarkTexts reports a median time, its ratios to the peers in the same turns, and
+// allocations.
 func BenchmarkTexts(b *testing.B) {
 	u, typed := must(uuid.NewV7()), must(typeid.WithPrefix("cus"))
 	uText, tText, pText, sText, nText := u.String(), typed.String(), plain.String(), sealed.String(), number.String()

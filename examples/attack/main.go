@@ -1,6 +1,6 @@
 //go:build unix
 
-// Attack looks for duplicate ids in a store of yours. Several processes make ids in one
+// Attack looks for duplicate ids in your own store. Several processes make ids in one
 // namespace while the program pauses, kills and stops them and deletes the namespace's records.
 // Then it compares all ids, and exits with 1 if one was issued twice.
 //
@@ -41,20 +41,20 @@ import (
 
 const (
 	ttl = 2 * time.Second
-	// orderVar has the order of a process that makes ids. Arguments, with their passwords,
-	// would be seen by others.
+	// orderVar holds the order of a process that makes ids. Other users could read arguments,
+	// and the passwords in them.
 	orderVar = "ATTACK_ORDER"
 )
 
-// An order says where a process makes ids, and into which file it writes them.
+// An order tells a process where to take ids, and into which file to write them.
 type order struct {
 	Store     store
 	Namespace string
 	IDs       string
 }
 
-// config has a layout of few ids a millisecond, so that processes which share a worker id and
-// a time soon share an id.
+// config has a layout with few ids a millisecond, so that processes with the same worker id
+// and time soon issue the same id.
 func (o order) config() idworker.Config {
 	cfg := idworker.Config{Namespace: o.Namespace, Layout: snowflake.Layout{WorkerBits: 5, SequenceBits: 3}.WithDefaults()}
 	cfg.Lease.TTL, cfg.Lease.MaxTTL, cfg.Lease.Renew = ttl, ttl, "@every 1s"
@@ -110,7 +110,7 @@ func (o order) work(ctx context.Context) (err error) {
 	return nil
 }
 
-// An attack has processes, some of which it pauses.
+// An attack runs processes, and pauses some.
 type attack struct {
 	order order
 	dir   string
@@ -119,7 +119,7 @@ type attack struct {
 	wake  sync.WaitGroup // of paused processes
 }
 
-// A harm is something that must not repeat an id.
+// A harm must not cause a duplicate id.
 type harm struct {
 	name string
 	do   func(ctx context.Context, a *attack) error

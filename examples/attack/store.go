@@ -52,11 +52,11 @@ func (s store) open() (lease.Center, io.Closer, error) {
 	return center, client, err
 }
 
-// everything, as a part, is all records of a namespace.
+// everything is the part that holds all records of a namespace.
 const everything = -1
 
 // forget deletes a part of the records of a namespace, 0 or 1, or everything. A kind of store
-// that has other tables or keys needs its own.
+// with other tables or keys needs a function of its own.
 func (s store) forget(ctx context.Context, namespace string, part int) (err error) {
 	if s.Redis != "" {
 		client, err := s.client()

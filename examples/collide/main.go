@@ -1,5 +1,5 @@
-// Collide shows how often two processes get the same worker id, and how many ids they make
-// twice, for common ways to choose a worker id and for leases.
+// Collide shows how often two processes get the same worker id, and how many duplicate ids
+// they issue, for common ways to choose a worker id and for leases.
 //
 //	go run ./examples/collide
 //
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// row prints what came of a way.
+// row prints the results of a way.
 func row(out io.Writer, w way, sizes []int, results []result) {
 	cells := []string{w.name}
 	for i, r := range results {
@@ -152,7 +152,7 @@ func pause(exponential float64) time.Duration {
 	return time.Duration(exponential * float64(time.Second) / idsPerSecond)
 }
 
-// leased runs a deployment of each size, all at once, with worker ids from a store.
+// leased runs a deployment of each size, all at the same time, with worker ids from a store.
 func leased(ctx context.Context, sizes []int) ([]result, error) {
 	center := casstore.New(&store{records: map[string]casstore.Record{}})
 	results := make([]result, len(sizes))
@@ -160,7 +160,7 @@ func leased(ctx context.Context, sizes []int) ([]result, error) {
 	return results, err
 }
 
-// deploy runs n processes of a namespace of their own.
+// deploy runs n processes in a new namespace.
 func deploy(ctx context.Context, center lease.Center, n int, total *result) (err error) {
 	workers, ids := make([]int64, n), make([]int64, n*idsPerProcess)
 	opened := make([]*idworker.IdWorker, n)
@@ -193,7 +193,7 @@ func deploy(ctx context.Context, center lease.Center, n int, total *result) (err
 }
 
 // open leases a worker id. On a busy machine the whole run can take a minute: no renewal falls
-// into it, since those of all processes would compete for the store's one record.
+// into it, since the renewals of all processes would compete for the store's one record.
 func open(ctx context.Context, center lease.Center, namespace string) (*idworker.IdWorker, error) {
 	return idworker.Open(ctx, idworker.Config{
 		Namespace: namespace, Preset: "wide", Wait: time.Minute,
@@ -201,7 +201,7 @@ func open(ctx context.Context, center lease.Center, namespace string) (*idworker
 	}, idworker.WithCenter(center))
 }
 
-// all calls do(0) to do(n-1) side by side.
+// all calls do(0) to do(n-1) concurrently.
 func all(n int, do func(int) error) (err error) {
 	errs := make(chan error)
 	for i := range n {

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestChance compares what is computed with what is measured, by six standard deviations.
+// TestChance allows measured chances six standard deviations from the computed ones.
 func TestChance(t *testing.T) {
 	t.Parallel()
 	const deployments = 100

@@ -1,4 +1,4 @@
-// First is the program of README.md. It prints an id, under a worker id that SQLite leases to it.
+// First is the program in README.md. It prints an id, with a worker id leased from SQLite.
 package main
 
 import (

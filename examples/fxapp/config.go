@@ -25,7 +25,7 @@ import (
 // A config contains the configurations of the modules.
 type config struct {
 	Listen        string            `yaml:"listen" env:"LISTEN"`                   // host:port of the HTTP server
-	Operators     string            `yaml:"operators" env:"OPERATORS"`             // host:port of the console and the probes; "": that of Listen
+	Operators     string            `yaml:"operators" env:"OPERATORS"`             // host:port of the console and the probes; "": the same as Listen
 	Hosts         []string          `yaml:"hosts" env:"HOSTS"`                     // names of this service in requests, besides localhost and addresses
 	LogLevel      slog.Level        `yaml:"log_level" env:"LOG_LEVEL"`             // debug, info, warn or error
 	Once          bool              `yaml:"once" env:"ONCE"`                       // exit after the sample orders

@@ -55,8 +55,8 @@ func newHandlers(cfg config, s *store, w *idworker.IdWorker, segments *idworker.
 	return handlers{guard(mux), guard(operators)}
 }
 
-// knownHosts refuses requests that name another host, such as those of a web page whose name
-// leads here (DNS rebinding).
+// knownHosts refuses requests that name another host, as a web page does whose name leads
+// here (DNS rebinding).
 func knownHosts(hosts []string, next http.Handler) http.Handler {
 	hosts = append([]string{"localhost"}, hosts...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,11 +72,11 @@ func knownHosts(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// ports are where the service listens.
+// ports are the listeners of the service.
 type ports struct{ clients, operators net.Listener }
 
-// listen takes the ports when the pools are open, which fx closes if one is in use, and before the
-// worker borrows or writes anything.
+// listen opens the ports before the worker borrows a worker id. If a port is in use, fx closes the
+// database pools, which are open by then.
 func listen(lc fx.Lifecycle, cfg config, _ *gorm.DB, _ redis.UniversalClient) *ports {
 	p := new(ports)
 	lc.Append(fx.StartStopHook(func() (err error) {
@@ -132,7 +132,7 @@ func (h *handler) answer(status int, endpoint func(http.ResponseWriter, *http.Re
 	}
 }
 
-// A clientError is a fault of the request, which the client may read.
+// A clientError describes a bad request, and the client may read it.
 type clientError struct {
 	error
 	status int
@@ -163,7 +163,7 @@ func write(w http.ResponseWriter, status int, body any) {
 }
 
 func (h *handler) postOrder(w http.ResponseWriter, r *http.Request) (any, error) {
-	// A page of another site can send a form or plain text, but not this without being asked.
+	// A page of another site can send a form or plain text, but JSON only with permission (CORS).
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, clientError{errors.New("the Content-Type is not application/json"), http.StatusUnsupportedMediaType}
 	}

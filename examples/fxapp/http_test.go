@@ -198,7 +198,7 @@ func TestAnswerWithoutJSON(t *testing.T) {
 	require.JSONEq(t, `{"error": "the answer has no JSON"}`, rec.Body.String())
 }
 
-// Without ids the service says so, and lives.
+// Without ids the service reports an error and keeps running.
 func TestNoIDs(t *testing.T) {
 	t.Parallel()
 	s := open(t, "-dsn", newFile(t))

@@ -12,8 +12,8 @@
 //
 // The flag -help lists the flags, config.example.yaml has every key, orders.go stores
 // orders, and handlers.go lists the HTTP endpoints. Ctrl-C returns the worker id. The first start on a new database
-// takes two seconds, and its ids carry times up to 30 s ahead of the clock: the database may
-// have lost its records, and these ids lie above all that it may have granted.
+// takes two seconds, and its ids carry times up to 30 s ahead of the clock, because the
+// database may have lost records of earlier grants.
 package main
 
 import (
@@ -51,7 +51,7 @@ func main() {
 // wiring returns the application. Modules start in this order and stop in reverse.
 func wiring(cfg config, out io.Writer, log *slog.Logger) fx.Option {
 	listening, serving := fx.Options(), fx.Options()
-	if !cfg.Once { // fx invokes the functions of modules in their order, before those beside them
+	if !cfg.Once { // fx invokes the functions of modules in order, before functions outside modules
 		listening, serving = fx.Module("ports", fx.Provide(listen), fx.Invoke(func(*ports) {})), fx.Invoke(serve)
 	}
 	return fx.Options(
@@ -67,7 +67,7 @@ func wiring(cfg config, out io.Writer, log *slog.Logger) fx.Option {
 }
 
 // A failure keeps what the constructor that failed returned. The error of the application
-// says before it what else fx could not build for want of this.
+// first lists what else fx could not build without it.
 type failure struct{ err error }
 
 func (f *failure) LogEvent(event fxevent.Event) {
@@ -94,7 +94,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 
 	var failed failure
 	app := fx.New(wiring(cfg, stdout, log), fx.WithLogger(func() fxevent.Logger { return &failed }))
-	// Ctrl-C does not cut off the start and the stop, so that the worker id is returned.
+	// Ctrl-C interrupts neither the start nor the stop, so that the worker id is returned.
 	background := context.WithoutCancel(ctx)
 	starting, cancel := context.WithTimeout(background, cfg.IDWorker.Wait+45*time.Second) // 45 s for the tables
 	defer cancel()

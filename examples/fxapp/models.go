@@ -10,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/publicid"
 )
 
-// A Customer is identified by the email address.
+// A Customer is identified by an email address.
 type Customer struct {
 	gormplugin.Model
 	Name  string `gorm:"size:100;not null" json:"name"`
@@ -18,7 +18,7 @@ type Customer struct {
 }
 
 // An Order belongs to a customer and has items. Its id is a BIGINT in the database, and
-// ord_... in JSON and in paths. The other fields are those of gormplugin.Model.
+// ord_... in JSON and in paths. The other fields are the same as in gormplugin.Model.
 type Order struct {
 	ID         publicid.ID[Order] `gorm:"primaryKey" json:"id" idworker:"true"`
 	CreatedAt  time.Time          `json:"created_at"`

@@ -24,7 +24,7 @@ var (
 	email     = regexp.MustCompile(`^[!-?A-~]{1,100}@[!-?A-~]{1,100}$`)
 )
 
-// check checks an order of a client.
+// check validates an order that a client sends.
 func check(o Order) error {
 	if !printable.MatchString(o.Customer.Name) || !email.MatchString(o.Customer.Email) || len(o.Items) < 1 || len(o.Items) > 100 {
 		return errors.New("an order has a customer (a name of 1 to 100 printable characters and an email address) and 1 to 100 items")

@@ -1,11 +1,11 @@
-// Owncenter leases worker ids from a service that snowlease does not know, by a center of
-// its own. The service here stores objects over HTTP.
+// Owncenter leases worker ids from a service that snowlease does not support, through a
+// center of its own. The service here stores objects over HTTP.
 //
 //	go run ./examples/owncenter                     # with the service in the process
 //	go run ./examples/owncenter -listen :9000 -n 0  # the service alone, until Ctrl-C
 //	go run ./examples/owncenter -url http://127.0.0.1:9000
 //
-// An application writes only center.go. service.go replaces the service that it has.
+// An application writes only center.go; service.go stands in for its service.
 package main
 
 import (

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// A service replaces the team's real service. It keeps objects in memory and writes them
+// A service stands in for the team's real one. It keeps objects in memory and writes them
 // conditionally.
 type service struct {
 	mu      sync.Mutex

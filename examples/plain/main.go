@@ -1,5 +1,5 @@
-// Plain is a program without fx. It borrows a worker id from a database or Redis, makes ids
-// and gives the worker id back. The first run takes some seconds, and its ids carry times up
+// Plain is a program without fx. It borrows a worker id from a database or Redis, issues ids
+// and returns the worker id. The first run takes some seconds, and its ids carry times up
 // to 30 s ahead of the clock: see docs/operations.md.
 //
 //	go run ./examples/plain                           # SQLite in plain.db
@@ -47,7 +47,7 @@ func main() {
 }
 
 // onDatabase borrows from tables that the center creates in the database. With a *sql.DB of
-// the application, the center is that of dbseq.New.
+// the application, use dbseq.New.
 func onDatabase(ctx context.Context, dsn string, out io.Writer, config snowlease.Config) error {
 	center, err := dbseq.Open("sqlite", dsn)
 	if err != nil {
@@ -56,7 +56,7 @@ func onDatabase(ctx context.Context, dsn string, out io.Writer, config snowlease
 	return errors.Join(issue(ctx, out, center, config), center.Close())
 }
 
-// onRedis borrows by the options of the application's client.
+// onRedis borrows from Redis, with the options of the application's client.
 func onRedis(ctx context.Context, opt *redis.Options, out io.Writer, config snowlease.Config, opts ...redisseq.Option) error {
 	client := redis.NewClient(opt)
 	center, err := redisseq.New(client, opts...)

@@ -60,7 +60,7 @@ func TestThroughput(t *testing.T) {
 	require.True(t, strings.HasPrefix(string(text), "# Performance\n\n"+r.Throughput()+"\n"))
 }
 
-// The figures that the comparison quotes are those of the report.
+// The figures that the comparison quotes agree with the report.
 func TestComparison(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/design/performance.md")
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/snowlease/snowlease/bench/internal/peers"
 )
 
-// A plan says how often and for how long each thing is measured. Without its first
+// A plan sets how often and for how long each thing is measured. Without its first
 // second, full.steady is twice the two seconds in which yitter runs ahead and waits.
 type plan struct {
 	rounds                                                           int // of the speeds
@@ -88,7 +88,7 @@ var underPressure = []string{
 	"edwingeng/wuid, default and best: no time in it", "google/uuid v7, best: EnableRandPool",
 }
 
-// names are those of the makers of the kinds.
+// names returns the names of the makers of the kinds.
 func names(kinds ...peers.Kind) (all []string) {
 	for _, m := range peers.All() {
 		if slices.Contains(kinds, m.Kind) {

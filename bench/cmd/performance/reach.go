@@ -90,7 +90,7 @@ func (r *Results) Goals() []Goal {
 	return goals
 }
 
-// number shows three digits, without what says nothing.
+// number formats v with three significant digits.
 func number(v float64) string {
 	if v > 0 && v < 0.0005 {
 		return "< 0.0005"

@@ -252,7 +252,7 @@ func (r *Results) Throughput() string {
 	return fmt.Sprintf("One goroutine makes **%s ids a second** by an `*IdWorker` of the default layout, for as long as it asks: %s ns an id.", millions(1e9/f.sustained()), number(f.sustained()))
 }
 
-// Sustained is what is left of the speed after a second.
+// Sustained returns a table of the speeds after the first second.
 func (r *Results) Sustained() string {
 	t := newTable(2, "what", "setting", "ids/s of the layout", "ids/s", "ns an id", "least ids in 0.1 s", "most", "out of order")
 	for _, m := range peers.All() {
@@ -328,7 +328,7 @@ func (r *Results) Bursts() string {
 	return t.String()
 }
 
-// Uniques is what was looked at for equal ids.
+// Uniques returns a table of the ids that were compared with one another.
 func (r *Results) Uniques() string {
 	t := newTable(2, "what", "setting", "ids by 2 goroutines", "by 16", "equal", "out of order in a goroutine")
 	for _, m := range peers.All() {

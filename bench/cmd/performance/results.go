@@ -27,7 +27,7 @@ type Results struct {
 	Inserts Lines // of those in gorm
 }
 
-// A Figure is what was measured of a maker.
+// A Figure holds the measurements of one maker.
 type Figure struct {
 	Maker            string
 	Serial, Parallel Speed
@@ -124,7 +124,7 @@ func (r *Results) best(speed func(*Figure) Speed) string {
 func serial(f *Figure) Speed   { return f.Serial }
 func parallel(f *Figure) Speed { return f.Parallel }
 
-// newResults says on what is measured.
+// newResults returns Results that describe this machine.
 func newResults() Results {
 	r := Results{
 		Date: time.Now().UTC().Format(time.DateOnly), CPU: "unknown", Cores: runtime.NumCPU(),

@@ -8,8 +8,8 @@ import (
 	"github.com/snowlease/snowlease/bench/internal/peers"
 )
 
-// steady goes on for as long as the task says and looks whether each id is greater than
-// the one before.
+// steady runs for the task's duration and checks that each id is greater than the one
+// before.
 func steady(src peers.Source, rises bool, t Task) (s Sample) {
 	probe := src.Mine()
 	n := chunk(func(n int) {

@@ -72,7 +72,7 @@ func (h *histogram) stalls() (n int64) {
 	return n
 }
 
-// latency measures each call, by all goroutines at once.
+// latency measures each call, while all goroutines run.
 func latency(src peers.Source, t Task) Sample {
 	var all histogram
 	var mu sync.Mutex

@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/bench/internal/peers"
 )
 
-// A Task says what to measure.
+// A Task describes one measurement.
 type Task struct {
 	What       What
 	Maker      string // by its name
@@ -41,7 +41,7 @@ const (
 	Unique  What = "unique"  // everything that many goroutines made
 )
 
-// A Sample is what was measured. Fields that its kind has not are zero.
+// A Sample holds one measurement. Fields that do not apply to its kind are zero.
 type Sample struct {
 	NS            float64 // wall time an id
 	IDs           int64
@@ -195,7 +195,7 @@ func chunk(f func(int), d time.Duration) int {
 	}
 }
 
-// together runs f in goroutines that begin at once, and returns how long all took.
+// together starts f in several goroutines at the same time, and returns how long all took.
 func together(goroutines int, f func(i int, start time.Time)) time.Duration {
 	if goroutines == 1 {
 		start := time.Now()

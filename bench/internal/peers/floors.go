@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A floor does what a generator must do at least. Its methods are calls, as those of
-// all generators are.
+// A floor does the least that a generator must do. Its methods are not inlined, like
+// those of all generators.
 type floor struct {
 	base time.Time
-	_    [64]byte // what is written shares no cache line with what is read
+	_    [64]byte // keeps written fields off the cache line of read ones
 	n    atomic.Int64
 	mu   sync.Mutex
 	m    int64

@@ -93,7 +93,7 @@ func generated(l snowflake.Layout) func() (Source, error) {
 }
 
 // A block is the issuer of one goroutine, which takes 64 ids at a time from a source
-// that all share. Its ids ascend, but not those of several goroutines together.
+// that all share. Ids ascend within a goroutine, not across several.
 type block struct {
 	source snowflake.Source // shared, such as an *idworker.IdWorker
 	ids    [64]int64

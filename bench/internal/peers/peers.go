@@ -1,5 +1,5 @@
 // Package peers makes every generator that is measured here, at its default and at its
-// best setting, beside the floors that none of them can be faster than.
+// best setting, and the floors, which none of them can beat.
 package peers
 
 import (
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Kind says what a Maker is compared as.
+// A Kind is the role of a Maker in comparisons.
 type Kind int
 
 // The kinds.
@@ -24,20 +24,20 @@ const (
 type Maker struct {
 	Name, Setting string
 	Kind          Kind
-	// Best tells the setting of a peer in which it is fastest.
+	// Best marks the fastest setting of a peer.
 	Best bool
-	// Rises tells that each id is a number greater than all before it.
+	// Rises reports whether each id is a number greater than all before it.
 	Rises bool
-	// ByTime tells that ids are ordered by the time they were made at.
+	// ByTime reports whether ids are ordered by the time at which they were made.
 	ByTime bool
-	// Bits of an id; 0 for what makes none.
+	// Bits is the length of an id, or 0 for a floor.
 	Bits int
-	// Layout is zero where none limits the ids of a tick.
+	// Layout is zero if nothing limits the ids of a tick.
 	Layout Layout
 	Open   func() (Source, error)
 }
 
-// A Layout is what limits how many ids there are.
+// A Layout limits how many ids there are.
 type Layout struct {
 	Worker, Sequence int // bits
 	Tick             time.Duration
@@ -63,7 +63,7 @@ type Source struct {
 	Next func() int64
 	// Fill makes len(dst): by one call where the generator has such a call.
 	Fill func(dst []int64)
-	// Batches tells that Fill is one call.
+	// Batches reports whether Fill is one call.
 	Batches bool
 
 	own func() Source

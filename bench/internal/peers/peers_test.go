@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease/bench/internal/peers"
 )
 
-// TestSources: what is measured makes ids, each once, and in order where it says so.
+// TestSources checks that each source makes unique ids, ascending if Rises is set.
 // Each runs in a process of its own, for the sake of settings in package variables.
 func TestSources(t *testing.T) {
 	name := os.Getenv("SNOWLEASE_BENCH_MAKER")

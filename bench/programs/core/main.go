@@ -1,4 +1,4 @@
-// Core prints an id of the generator alone, under a worker id set by hand.
+// Core prints an id of the generator alone, with a fixed worker id.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Gin is a web service with gin and fx whose orders have snowflake ids as primary keys, and
-// opaque texts such as ord_3z5h8216y10geyvz9xdn5qawmb outside.
+// opaque public ids such as ord_3z5h8216y10geyvz9xdn5qawmb.
 //
 //	cd examples/more && go run ./gin        # SQLite in gin.db, HTTP on 127.0.0.1:8080
 //	curl -H 'Content-Type: application/json' -d '{"total":5}' 127.0.0.1:8080/orders
@@ -26,8 +26,8 @@ import (
 	"github.com/snowlease/snowlease/publicid"
 )
 
-// orderIDs seals ids with a secret that all replicas share. Without one, texts are valid
-// until the program ends.
+// orderIDs seals ids with a secret that all replicas share. Without one, public ids are
+// valid until the program ends.
 var orderIDs = publicid.Must(publicid.NewSealed("ord", []byte(cmp.Or(os.Getenv("ORDER_ID_SECRET"), rand.Text()+rand.Text()))))
 
 // An Order has an id that is a BIGINT in the database and ord_... in JSON and paths.
@@ -54,7 +54,7 @@ func routes(db *gorm.DB, worker *idworker.IdWorker) *gin.Engine {
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.POST("/orders", func(c *gin.Context) {
-		// A page of another site can send forms and texts, but no JSON.
+		// A page of another site can send forms and plain text, but no JSON.
 		if c.ContentType() != gin.MIMEJSON {
 			c.JSON(http.StatusUnsupportedMediaType, gin.H{"error": "send application/json"})
 			return

@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 )
 
-// kept keeps what is exported to it.
+// kept is an exporter that keeps everything.
 type kept struct {
 	metric.Exporter
 	last map[string]metricdata.Aggregation

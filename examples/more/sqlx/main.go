@@ -38,7 +38,7 @@ func run(ctx context.Context, dsn string, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	// The worker leases its id over a connection of its own.
+	// The worker uses a connection of its own.
 	center, err := dbseq.Open("sqlite", dsn)
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
 // Package sqlc has code that sqlc generates for a table with a publicid.ID. An override in
-// sqlc.yaml names the type of each column; the model is the kind.
+// sqlc.yaml names the type of each column, with the model as its kind.
 package sqlc
 
 import "github.com/snowlease/snowlease/publicid"
