@@ -19,8 +19,6 @@ var (
 	ErrClosed = generator.ErrClosed
 	// ErrExhausted is returned if callers ask for ids faster than the layout provides them.
 	ErrExhausted = generator.ErrExhausted
-	// ErrNoSlots is returned by Slots if the worker has no center that lists them.
-	ErrNoSlots = errors.New("snowlease: no slots to show: the worker has no center, or the center's Extras have no Lister")
 
 	errCopies = errors.New("a copied process may have the same worker id: give each copy one of its own, or use a center that all hosts share")
 )

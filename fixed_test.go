@@ -2,6 +2,7 @@ package snowlease_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -36,15 +37,15 @@ func TestFixed(t *testing.T) {
 	require.ErrorContains(t, w.Reset(t.Context()), "a copied process")
 	require.NoError(t, w.Close())
 	require.NoError(t, w.Close())
-	require.ErrorIs(t, w.Healthy(t.Context()), snowlease.ErrClosed)
+	require.ErrorIs(t, w.Healthy(), snowlease.ErrClosed)
 	require.NoError(t, w.Start(t.Context()))
 	again, err := w.NextID()
 	require.NoError(t, err)
 	require.Greater(t, again, one)
 	require.NoError(t, w.Close())
 	require.Nil(t, w.Center())
-	_, err = w.Slots(t.Context(), "local")
-	require.ErrorIs(t, err, snowlease.ErrNoSlots)
+	_, err = w.Slots(t.Context())
+	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
 // A layout of long ticks has no lease that it could be too long for.

@@ -68,7 +68,7 @@ func TestOpen(t *testing.T) {
 		require.Equal(t, snowflake.Layout{}.WithDefaults().String(), st.Layout)
 		require.Equal(t, wordy{center}, w.Center())
 		holder := func() string {
-			slots, err := w.Slots(t.Context(), "orders")
+			slots, err := w.Slots(t.Context())
 			require.NoError(t, err)
 			return slots[st.Worker].Holder
 		}
@@ -78,7 +78,7 @@ func TestOpen(t *testing.T) {
 		id, err := w.NextID()
 		require.ErrorIs(t, err, snowlease.ErrClosed)
 		require.Zero(t, id)
-		require.ErrorIs(t, w.Healthy(t.Context()), snowlease.ErrClosed)
+		require.ErrorIs(t, w.Healthy(), snowlease.ErrClosed)
 	})
 }
 
@@ -221,7 +221,7 @@ func TestResetOfAHostsCenter(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { _ = w.Close() }()
 		require.ErrorContains(t, w.Reset(t.Context()), "a copied process may have the same worker id")
-		require.NoError(t, w.Healthy(t.Context()))
+		require.NoError(t, w.Healthy())
 	})
 }
 

@@ -2,11 +2,11 @@ package snowlease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // State is what a worker is doing.
@@ -135,14 +135,6 @@ type Pool struct {
 // since rolling deploys and crashed processes hold worker ids too.
 func (p Pool) Replicas() int64 { return max(1, (p.Last-p.First+1)/2) }
 
-// Monitored is a worker as the console and the metrics take it. *Worker is one. Its methods
-// are called concurrently and must return at once.
-type Monitored interface {
-	Status() Status
-	Healthy(ctx context.Context) error
-	Layout() snowflake.Layout
-}
-
 // String returns the summary of the worker's Status.
 func (w *Worker) String() string { return w.Status().String() }
 
@@ -168,25 +160,21 @@ func (w *Worker) Status() Status {
 	return st
 }
 
-// Slots asks the center for all worker ids of a namespace, such as Status().Namespace, and
-// who holds them. It is meant for people and metrics, and may read many rows. Errors:
-// ErrNoSlots and those of the center.
-func (w *Worker) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
-	lister := w.source.Extras().Lister
-	if lister == nil {
-		return nil, ErrNoSlots
+// Slots asks the center for all worker ids of the namespace and who holds them. It is meant for
+// people and metrics, and may read many rows. Errors: errors.ErrUnsupported if there is no center,
+// or one that does not list them, and those of the center.
+func (w *Worker) Slots(ctx context.Context) ([]lease.Slot, error) {
+	x := w.source.Extras()
+	if x.Lister == nil {
+		return nil, fmt.Errorf("snowlease: slots: %w: %s lists no worker ids", errors.ErrUnsupported, x.Name)
 	}
-	return lister.Slots(ctx, namespace)
+	return x.Lister.Slots(ctx, w.cfg.Namespace)
 }
 
 // Healthy returns nil if NextID can issue ids, or the reason why it cannot. Use it for
 // readiness if requests are of no use without ids, since in a long outage all replicas turn
-// unready; never for liveness: a restart does not bring the center back. It does no I/O. If
-// ctx has ended, it returns the error of ctx.
-func (w *Worker) Healthy(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("snowlease: healthy: %w", err)
-	}
+// unready; never for liveness: a restart does not bring the center back. It does no I/O.
+func (w *Worker) Healthy() error {
 	if err := w.source.Err(); err != nil {
 		return w.explain(err)
 	}

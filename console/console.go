@@ -55,9 +55,9 @@ func New(cfg Config) http.Handler {
 // A worker is a *snowlease.Worker. Its methods return immediately, except Slots.
 type worker interface {
 	Status() snowlease.Status
-	Healthy(ctx context.Context) error
+	Healthy() error
 	Layout() snowflake.Layout
-	lease.Lister
+	Slots(ctx context.Context) ([]lease.Slot, error)
 }
 
 func newConsole(cfg Config, workers ...worker) *console {
@@ -66,7 +66,7 @@ func newConsole(cfg Config, workers ...worker) *console {
 		c.segments.source = cfg.Numbers
 	}
 	for i, w := range workers {
-		c.panels = append(c.panels, &panel{n: i + 1, worker: w, slots: slots{lister: w}})
+		c.panels = append(c.panels, &panel{n: i + 1, worker: w, slots: slots{worker: w}})
 	}
 	c.pages = template.Must(template.New("").Funcs(template.FuncMap{
 		"clock": clock, "stamp": stamp, "ago": ago, "length": length, "joined": joined, "moment": moment, "thousands": thousands, "percent": percent, "number": number,

@@ -99,7 +99,7 @@ func (n *night) ceiling(after time.Duration) {
 func (n *night) run(end time.Time) {
 	for time.Now().Before(end) {
 		time.Sleep(min(200*time.Millisecond, time.Until(end)))
-		if n.worker.Healthy(n.Context()) == nil {
+		if n.worker.Healthy() == nil {
 			require.NoError(n, n.worker.NextIDs(n.Context(), make([]int64, 20)))
 		}
 	}

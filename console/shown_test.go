@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strconv"
 	"testing"
@@ -21,7 +22,7 @@ type shown func() snowlease.Status
 
 func (s shown) Status() snowlease.Status { return s() }
 
-func (s shown) Healthy(context.Context) error {
+func (s shown) Healthy() error {
 	if s().State != snowlease.StateReady {
 		return snowlease.ErrNotStarted
 	}
@@ -30,7 +31,7 @@ func (s shown) Healthy(context.Context) error {
 
 func (shown) Layout() snowflake.Layout { return snowflake.Layout{} }
 
-func (shown) Slots(context.Context, string) ([]lease.Slot, error) { return nil, snowlease.ErrNoSlots }
+func (shown) Slots(context.Context) ([]lease.Slot, error) { return nil, errors.ErrUnsupported }
 
 // still is a worker whose status does not change.
 func still(st snowlease.Status) shown { return func() snowlease.Status { return st } }

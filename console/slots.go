@@ -23,11 +23,11 @@ const (
 
 var errNoLister = errors.New("worker ids are not listed here: the worker has no center that lists them")
 
-// slots caches the lister's last answer.
+// slots caches the last answer of Worker.Slots.
 type slots struct {
-	lister lease.Lister
+	worker worker
 
-	mu   sync.Mutex // held during a call of the lister, so that calls do not overlap
+	mu   sync.Mutex // held during a call of Slots, so that calls do not overlap
 	read time.Time  // the last call
 	seen time.Time  // the last answer, list
 	list []lease.Slot
@@ -56,26 +56,26 @@ func (s *slots) soon(ctx context.Context, st snowlease.Status) *pool {
 func (s *slots) of(ctx context.Context, st snowlease.Status) *pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ask(ctx, st.Namespace)
+	s.ask(ctx)
 	p := newPool(st, s.list, s.seen, s.err)
 	s.last.Store(p)
 	return p
 }
 
-// ask calls the lister if its last answer is too old. The caller holds mu.
-func (s *slots) ask(ctx context.Context, namespace string) {
+// ask calls Slots if its last answer is too old. The caller holds mu.
+func (s *slots) ask(ctx context.Context) {
 	if !s.read.IsZero() && time.Since(s.read) < slotsEvery {
 		return
 	}
 	// The call does not end with the request, since others wait for its answer too.
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), slotsTimeout)
 	defer cancel()
-	list, err := s.lister.Slots(call, namespace)
+	list, err := s.worker.Slots(call)
 	s.read, s.err = time.Now(), err
 	switch {
 	case err == nil:
 		s.list, s.seen = list, now().UTC()
-	case errors.Is(err, snowlease.ErrNoSlots):
+	case errors.Is(err, errors.ErrUnsupported):
 		s.err = errNoLister
 	}
 }

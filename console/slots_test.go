@@ -22,7 +22,7 @@ type listed struct {
 	slots answers
 }
 
-func (l listed) Slots(context.Context, string) ([]lease.Slot, error) { return l.slots, nil }
+func (l listed) Slots(context.Context) ([]lease.Slot, error) { return l.slots, nil }
 
 type answers []lease.Slot
 

@@ -29,7 +29,7 @@ type status struct {
 
 // look returns what the worker is doing, what will happen, and whether it is healthy.
 func (p *panel) look(ctx context.Context) (snowlease.Status, outlook, bool) {
-	err := p.worker.Healthy(context.WithoutCancel(ctx))
+	err := p.worker.Healthy()
 	st := p.worker.Status()
 	return st, newOutlook(st, err, now()), err == nil
 }

@@ -64,7 +64,7 @@ func TestDecoratedCenters(t *testing.T) {
 			require.Contains(t, j.String(), st.Center)
 			require.Equal(t, c.promise, st.Promise != "")
 			require.Equal(t, c.warns, strings.Contains(j.String(), `msg="lease center"`), j.String())
-			slots, err := w.Slots(t.Context(), cfg.Namespace)
+			slots, err := w.Slots(t.Context())
 			require.NoError(t, err)
 			require.Len(t, slots, c.slots)
 			past, err := idworker.History(cfg, w)

@@ -161,7 +161,7 @@ func closing() fx.Option {
 }
 
 // ready reports whether w issues ids.
-func ready(w *idworker.IdWorker) bool { return w.Healthy(context.Background()) == nil }
+func ready(w *idworker.IdWorker) bool { return w.Healthy() == nil }
 
 // centered provides a lease.Center.
 func centered(c lease.Center) fx.Option { return fx.Provide(func() lease.Center { return c }) }

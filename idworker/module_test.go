@@ -48,7 +48,7 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 			require.Equal(t, snowlease.StateNotStarted, w.Status().State)
 			a.RequireStart()
 
-			require.NoError(t, w.Healthy(t.Context()))
+			require.NoError(t, w.Healthy())
 			id, err := w.NextID()
 			require.NoError(t, err)
 			p, err := w.Decode(id)

@@ -68,7 +68,7 @@ func TestSequenceMode(t *testing.T) {
 	require.Equal(t, int64(7), st.Worker)
 	require.True(t, st.Sequence.Strict)
 	require.Contains(t, st.Center, addr)
-	require.NoError(t, workers[0].Healthy(t.Context()))
+	require.NoError(t, workers[0].Healthy())
 	require.NoError(t, workers[0].Reset(t.Context()))
 }
 
@@ -90,7 +90,7 @@ func TestOutageOfRedis(t *testing.T) {
 	}
 	require.Equal(t, snowlease.StateUnavailable, w.Status().State)
 	require.WithinRange(t, w.Status().FailingSince, began, time.Now())
-	require.ErrorContains(t, w.Healthy(t.Context()), "LOADING away")
+	require.ErrorContains(t, w.Healthy(), "LOADING away")
 	m.SetError("")
 	require.NoError(t, w.NextIDs(t.Context(), make([]int64, 1)))
 	require.Equal(t, snowlease.StateReady, w.Status().State)

@@ -34,9 +34,9 @@ func NewCollector(first *snowlease.Worker, more ...*snowlease.Worker) prometheus
 // A worker is a *snowlease.Worker. Its methods return immediately, except Slots.
 type worker interface {
 	Status() snowlease.Status
-	Healthy(ctx context.Context) error
+	Healthy() error
 	Layout() snowflake.Layout
-	lease.Lister
+	Slots(ctx context.Context) ([]lease.Slot, error)
 }
 
 func newCollector(workers ...worker) prometheus.Collector {

@@ -65,7 +65,7 @@ type worker struct {
 
 func (w worker) Status() snowlease.Status { return w.st }
 
-func (w worker) Healthy(context.Context) error {
+func (w worker) Healthy() error {
 	if w.st.State != snowlease.StateReady {
 		return snowlease.ErrLeaseExpired
 	}
@@ -74,7 +74,7 @@ func (w worker) Healthy(context.Context) error {
 
 func (worker) Layout() snowflake.Layout { return snowflake.Layout{} }
 
-func (w worker) Slots(ctx context.Context, _ string) ([]lease.Slot, error) { return w.slots(ctx) }
+func (w worker) Slots(ctx context.Context) ([]lease.Slot, error) { return w.slots(ctx) }
 
 // The metrics are what the status says. What a worker does not have is absent.
 func TestValues(t *testing.T) {

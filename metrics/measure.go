@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -75,7 +74,7 @@ type reading struct {
 
 // read reads w once.
 func read(w worker) reading {
-	return reading{w.Status(), w.Healthy(context.Background()) == nil, time.Now(), w.Layout().Ends()}
+	return reading{w.Status(), w.Healthy() == nil, time.Now(), w.Layout().Ends()}
 }
 
 // workerMeasures returns all measures of a worker.

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowlease/snowlease"
-	"github.com/snowlease/snowlease/lease"
 )
 
 // poolTimeout bounds a count, since a scrape waits for it.
@@ -44,7 +43,7 @@ func newPool(w worker, every time.Duration) *pool {
 }
 
 type pool struct {
-	lister lease.Lister
+	lister worker
 	worker snowlease.Status // for its namespace and pool, which do not change
 	every  time.Duration
 	used   *prometheus.Desc
@@ -75,7 +74,7 @@ func (p *pool) count() (int, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), poolTimeout)
 	defer cancel()
-	slots, err := p.lister.Slots(ctx, p.worker.Namespace)
+	slots, err := p.lister.Slots(ctx)
 	p.n, p.err, p.until = 0, err, time.Now().Add(p.every)
 	if err != nil {
 		p.until = time.Now().Add(min(p.every, poolRetry))

@@ -229,5 +229,5 @@ func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *handler) healthy(r *http.Request) error {
-	return errors.Join(h.worker.Healthy(r.Context()), h.segments.Healthy())
+	return errors.Join(h.worker.Healthy(), h.segments.Healthy())
 }

@@ -145,7 +145,7 @@ func lent(w *snowlease.Worker) error {
 	if st.Token != 0 && st.State != snowlease.StateStopped {
 		return nil
 	}
-	return cmp.Or(w.Healthy(context.Background()), snowlease.ErrNotStarted)
+	return cmp.Or(w.Healthy(), snowlease.ErrNotStarted)
 }
 
 func newIssuer(store segment.Store, cfg setup) (*Issuer, error) {

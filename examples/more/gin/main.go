@@ -92,7 +92,7 @@ func routes(db *gorm.DB, worker *idworker.IdWorker) *gin.Engine {
 	// center back.
 	r.GET("/readyz", func(c *gin.Context) {
 		status := http.StatusOK
-		if worker.Healthy(c) != nil {
+		if worker.Healthy() != nil {
 			status = http.StatusServiceUnavailable
 		}
 		c.JSON(status, worker.Status())
