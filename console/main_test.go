@@ -36,7 +36,7 @@ func center(t testing.TB) *memcenter.Center {
 
 func open(t testing.TB, c lease.Center, holder string) *snowlease.Worker {
 	t.Helper()
-	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Holder: holder, Lease: idworker.LeaseConfig{Renew: "@every 1s"}}, idworker.WithCenter(c))
+	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Holder: holder, Lease: idworker.LeaseConfig{Renew: "@every 1s"}}, idworker.Clients{Center: c})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	return w

@@ -69,7 +69,7 @@ func anight(t *testing.T, cfg idworker.Config, play func(*night)) {
 		require.NoError(t, n.center.Init(t.Context(), req))
 		for _, pod := range []string{"8w4tn", "q9zlc", "x2kqz"} {
 			cfg.Holder = "orders@orders-7d9f8c6b5-" + pod + ":1"
-			w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(database{n.center}))
+			w, err := idworker.Open(t.Context(), cfg, idworker.Clients{Center: database{n.center}})
 			require.NoError(t, err)
 			defer func() {
 				n.up()

@@ -40,7 +40,7 @@ func TestOwnedCenterIsClosedOnceAndLast(t *testing.T) {
 		memory := memcenter.New()
 		require.NoError(t, snowlease.Init(t.Context(), memory, p.core))
 		var events []string
-		o := optionsOf(nil)
+		o := Clients{}.wiring()
 		center := struct{ lease.Center }{watched{memory, &events}}
 		var setup source.Setup[snowlease.Status]
 		if owns {

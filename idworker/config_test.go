@@ -162,7 +162,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 			for _, want := range c.want {
 				require.ErrorContains(t, err, want)
 			}
-			_, err = idworker.Open(t.Context(), cfg)
+			_, err = idworker.Open(t.Context(), cfg, idworker.Clients{})
 			require.Error(t, err)
 		})
 	}

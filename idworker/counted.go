@@ -18,12 +18,12 @@ type counted struct {
 	plan plan
 }
 
-func newCounted(p plan, o options) (counted, error) {
+func newCounted(p plan, o wiring) (counted, error) {
 	client, err := o.needRedis("mode " + string(p.Mode))
 	if err != nil {
 		return counted{}, err
 	}
-	p.sequence.Logger = o.log
+	p.sequence.Logger = o.Logger
 	seq, err := counter.New(client, p.sequence, redisseq.WithDurable(p.Store.Durable),
 		redisseq.WithWaitReplicas(p.Store.WaitReplicas, p.replicaTime()))
 	if err != nil {

@@ -57,7 +57,7 @@ func TestDecoratedCenters(t *testing.T) {
 			}
 			wrapped := traced{center}
 			var j journal
-			w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(wrapped), idworker.WithLogger(j.logger()))
+			w, err := idworker.Open(t.Context(), cfg, idworker.Clients{Center: wrapped, Logger: j.logger()})
 			require.NoError(t, err)
 			st := w.Status()
 			require.NotContains(t, st.Center, "traced")

@@ -75,7 +75,7 @@ func ExampleOpen() {
 		pool.SetMaxOpenConns(1) // each connection would have a database of its own
 		defer pool.Close()
 	}
-	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, idworker.WithDB(db))
+	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, idworker.Clients{DB: db})
 	if err != nil {
 		panic(err)
 	}

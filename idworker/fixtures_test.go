@@ -141,7 +141,7 @@ func opened() fx.Option {
 		Redis redis.UniversalClient `optional:"true"`
 	}
 	return fx.Provide(func(cfg idworker.Config, c clients) (lease.Center, error) {
-		center, err := idworker.NewCenter(cfg, idworker.WithDB(c.DB), idworker.WithRedis(c.Redis))
+		center, err := idworker.NewCenter(cfg, idworker.Clients{DB: c.DB, Redis: c.Redis})
 		if err != nil {
 			return nil, err
 		}

@@ -162,7 +162,7 @@ func borrow(t testing.TB, c *dbseq.Center, cfg idworker.Config) *idworker.IdWork
 	if err := c.Extras().Init(t.Context(), req); !errors.Is(err, lease.ErrExists) {
 		require.NoError(t, err)
 	}
-	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(c))
+	w, err := idworker.Open(t.Context(), cfg, idworker.Clients{Center: c})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = w.Close() })
 	return w

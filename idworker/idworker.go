@@ -20,7 +20,7 @@ type IdWorker = snowlease.Worker
 
 // Open returns a worker that is ready to issue ids. It holds its worker id until Close:
 //
-//	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, idworker.WithDB(db))
+//	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, idworker.Clients{DB: db})
 //	defer w.Close()
 //
 // Close also closes what Open opened, and no client or center of the caller. Open waits for a
@@ -33,7 +33,7 @@ type IdWorker = snowlease.Worker
 //
 // Errors: all faults of cfg joined in one, a missing or ambiguous client, and those of
 // snowlease.Open for a center. After an error there is nothing to stop.
-func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
+func Open(ctx context.Context, cfg Config, clients Clients) (*IdWorker, error) {
 	p, err := cfg.plan()
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func Open(ctx context.Context, cfg Config, opts ...Option) (*IdWorker, error) {
 	if len(cfg.Segments)+len(cfg.Series) > 0 {
 		return nil, errors.New("snowlease: open: only Module opens segments and series: use segment.Open and series.Open, and a Config without them")
 	}
-	b, err := p.build(optionsOf(opts)) //nolint:contextcheck // build does no I/O
+	b, err := p.build(clients.wiring()) //nolint:contextcheck // build does no I/O
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ type built struct {
 }
 
 // build does no I/O.
-func (p plan) build(o options) (*built, error) {
+func (p plan) build(o wiring) (*built, error) {
 	if p.Lease.ShutdownOnLoss && o.shutdown == nil {
 		return nil, errors.New(`snowlease: lease.shutdown_on_loss needs an fx application to end: leave it out, and watch Healthy`)
 	}
@@ -71,8 +71,8 @@ func (p plan) build(o options) (*built, error) {
 	switch {
 	case p.Mode == ModeRedisSequence:
 		setup.Source, err = newCounted(p, o)
-	case o.center != nil && p.Mode != ModeLocal:
-		center = o.center
+	case o.Center != nil && p.Mode != ModeLocal:
+		center = o.Center
 	default:
 		if center, err = p.newCenter(o); err == nil {
 			setup.Free = center.Close
@@ -84,13 +84,13 @@ func (p plan) build(o options) (*built, error) {
 	return p.assemble(center, setup, o)
 }
 
-func (p plan) assemble(center lease.Center, setup source.Setup[snowlease.Status], o options) (*built, error) {
+func (p plan) assemble(center lease.Center, setup source.Setup[snowlease.Status], o wiring) (*built, error) {
 	cfg := p.core
-	cfg.Logger = o.log
+	cfg.Logger = o.Logger
 	if p.Lease.ShutdownOnLoss {
 		cfg.OnLost = func(cause error) {
 			// fx does not pass the error on, so log it.
-			o.log.Error("idworker: shutting down: the lease was lost", "namespace", p.Namespace, "err", cause)
+			o.Logger.Error("idworker: shutting down: the lease was lost", "namespace", p.Namespace, "err", cause)
 			go o.shutdown()
 		}
 	}
@@ -101,7 +101,7 @@ func (p plan) assemble(center lease.Center, setup source.Setup[snowlease.Status]
 		}
 		return nil, err
 	}
-	b := &built{plan: p, worker: w, log: o.log}
+	b := &built{plan: p, worker: w, log: o.Logger}
 	b.past, b.none = p.history(w)
 	return b, nil
 }

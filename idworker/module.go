@@ -41,8 +41,8 @@ var Module = fx.Module("idworker", fx.Provide(provide, fx.Private), fx.Provide(
 	newSegments,
 ))
 
-// clients are what an application may provide. A nil client counts as missing.
-type clients struct {
+// A graph is what an application may provide. A nil client counts as missing.
+type graph struct {
 	fx.In
 
 	Lifecycle  fx.Lifecycle
@@ -54,8 +54,8 @@ type clients struct {
 	Logger     *slog.Logger          `optional:"true"`
 }
 
-func (c clients) options() options {
-	o := optionsOf([]Option{WithCenter(c.Center), WithDB(c.DB), WithRedis(c.Redis), WithLogger(cmp.Or(c.Logger, slog.Default()))})
+func (c graph) wiring() wiring {
+	o := Clients{DB: c.DB, Redis: c.Redis, Center: c.Center, Logger: cmp.Or(c.Logger, slog.Default())}.wiring()
 	o.numbers = c.Numbers
 	if c.Shutdowner != nil {
 		o.shutdown = func() { _ = c.Shutdowner.Shutdown(fx.ExitCode(1)) }
@@ -63,7 +63,7 @@ func (c clients) options() options {
 	return o
 }
 
-func provide(c clients, given struct {
+func provide(c graph, given struct {
 	fx.In
 
 	Config Config `optional:"true"`
@@ -79,12 +79,12 @@ func provide(c clients, given struct {
 const pluginName = "idworker"
 
 // build returns a worker that starts and stops with the application.
-func (c clients) build(cfg Config) (*built, error) {
+func (c graph) build(cfg Config) (*built, error) {
 	p, err := cfg.plan()
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.build(c.options())
+	b, err := p.build(c.wiring())
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func Named(name string, cfg Config) fx.Option {
 		return fx.Error(fmt.Errorf("snowlease: named %q: only Module opens segments and series: set them in its Config, or use segment.Open and series.Open", name))
 	}
 	tag := fx.ResultTags(fmt.Sprintf("name:%q", name))
-	build := func(c clients) (*built, error) {
+	build := func(c graph) (*built, error) {
 		b, err := c.build(cfg)
 		if err != nil {
 			return nil, fmt.Errorf("snowlease: worker %q: %w", name, err)

@@ -376,11 +376,11 @@ func TestLocalMode(t *testing.T) {
 	require.Contains(t, w.Status().Center, "local (explicit in ")
 	require.NotEmpty(t, w.Status().Promise)
 	require.ErrorContains(t, w.Reset(t.Context()), "a copied process")
-	_, err = idworker.Open(t.Context(), cfg)
+	_, err = idworker.Open(t.Context(), cfg, idworker.Clients{})
 	require.ErrorIs(t, err, hostseq.ErrHeld, "another process has it")
 	a.RequireStop()
 	require.False(t, ready(w))
-	next, err := idworker.Open(t.Context(), cfg)
+	next, err := idworker.Open(t.Context(), cfg, idworker.Clients{})
 	require.NoError(t, err)
 	after, err := next.NextID()
 	require.NoError(t, err)
@@ -407,19 +407,19 @@ func TestOpenWithoutFx(t *testing.T) {
 	const none = "; one that is nil counts as none"
 	for _, c := range []struct {
 		cfg  idworker.Config
-		opt  idworker.Option
+		with idworker.Clients
 		want string
 	}{
-		{idworker.Config{}, nil, "snowlease: mode auto: no *gorm.DB, redis.UniversalClient or lease.Center: give WithDB(db) or WithRedis(client), or without GORM WithCenter(center) with a center of dbseq.Open" + none},
-		{idworker.Config{Mode: "db"}, nil, "snowlease: mode db: no *gorm.DB and no lease.Center: give WithDB(db), or without GORM WithCenter(center) with a center of dbseq.Open" + none},
-		{idworker.Config{Mode: "redis"}, nil, "snowlease: mode redis: no redis.UniversalClient: give WithRedis(client)" + none},
-		{idworker.Config{Lease: idworker.LeaseConfig{ShutdownOnLoss: true}}, idworker.WithCenter(c), "lease.shutdown_on_loss needs an fx application"},
-		{idworker.Config{Segments: []segment.Config{{Name: "bills"}}}, idworker.WithCenter(c), "only Module opens segments and series: use segment.Open"},
-		{idworker.Config{Series: []series.Config{{Name: "bills"}}}, idworker.WithCenter(c), "only Module opens segments and series"},
-		{idworker.Config{Store: idworker.StoreConfig{WaitReplicas: 1}}, idworker.WithDB(db), "store.wait_replicas 1: leave it out; configure the database"},
+		{idworker.Config{}, idworker.Clients{}, "snowlease: mode auto: no *gorm.DB, redis.UniversalClient or lease.Center: give Clients a DB or a Redis, or without GORM a Center, such as one of dbseq.Open" + none},
+		{idworker.Config{Mode: "db"}, idworker.Clients{}, "snowlease: mode db: no *gorm.DB and no lease.Center: give Clients a DB, or without GORM a Center, such as one of dbseq.Open" + none},
+		{idworker.Config{Mode: "redis"}, idworker.Clients{}, "snowlease: mode redis: no redis.UniversalClient: give Clients a Redis" + none},
+		{idworker.Config{Lease: idworker.LeaseConfig{ShutdownOnLoss: true}}, idworker.Clients{Center: c}, "lease.shutdown_on_loss needs an fx application"},
+		{idworker.Config{Segments: []segment.Config{{Name: "bills"}}}, idworker.Clients{Center: c}, "only Module opens segments and series: use segment.Open"},
+		{idworker.Config{Series: []series.Config{{Name: "bills"}}}, idworker.Clients{Center: c}, "only Module opens segments and series"},
+		{idworker.Config{Store: idworker.StoreConfig{WaitReplicas: 1}}, idworker.Clients{DB: db}, "store.wait_replicas 1: leave it out; configure the database"},
 	} {
 		c.cfg.Namespace = "orders"
-		_, err := idworker.Open(t.Context(), c.cfg, c.opt)
+		_, err := idworker.Open(t.Context(), c.cfg, c.with)
 		require.ErrorContains(t, err, c.want)
 	}
 }

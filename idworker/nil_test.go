@@ -18,10 +18,10 @@ func TestNil(t *testing.T) {
 	t.Parallel()
 	cfg := idworker.Config{Namespace: "orders"}
 	for _, client := range []redis.UniversalClient{nil, (*redis.Client)(nil), (*redis.ClusterClient)(nil), (*redis.Ring)(nil)} {
-		_, err := idworker.NewCenter(cfg, idworker.WithRedis(client))
+		_, err := idworker.NewCenter(cfg, idworker.Clients{Redis: client})
 		require.ErrorContains(t, err, "that is nil counts as none")
 	}
-	_, err := idworker.Open(t.Context(), cfg, idworker.WithCenter((*dbseq.Center)(nil)))
+	_, err := idworker.Open(t.Context(), cfg, idworker.Clients{Center: (*dbseq.Center)(nil)})
 	require.ErrorContains(t, err, "that is nil counts as none")
 	for _, store := range []segment.Store{nil, (*sqlsegments.Store)(nil), (*redissegments.Store)(nil)} {
 		_, err = segment.New(store, segment.Config{Namespace: "shop", Name: "orders"}, nil)

@@ -58,7 +58,7 @@ func TestTablePrefixBoundsRights(t *testing.T) {
 	admin := openDB(t, postgres.Open(dsn))
 	role := "app_" + admin.Migrator().CurrentDatabase()
 	for _, prefix := range []string{"shop_", "billing_"} {
-		w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{TablePrefix: prefix}}, idworker.WithDB(admin))
+		w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{TablePrefix: prefix}}, idworker.Clients{DB: admin})
 		require.NoError(t, err)
 		require.NoError(t, w.Close())
 	}
@@ -71,10 +71,10 @@ func TestTablePrefixBoundsRights(t *testing.T) {
 	}
 	t.Cleanup(func() { admin.Exec("DROP OWNED BY " + role); admin.Exec("DROP ROLE " + role) })
 	db := openDB(t, postgres.Open(dsn+" user="+role+" password=word"))
-	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{TablePrefix: "shop_"}}, idworker.WithDB(db))
+	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{TablePrefix: "shop_"}}, idworker.Clients{DB: db})
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	require.ErrorContains(t, db.Exec("UPDATE billing_slot SET hwm_ms = 0").Error, "permission denied")
-	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{TablePrefix: "billing_"}}, idworker.WithDB(db))
+	_, err = idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{TablePrefix: "billing_"}}, idworker.Clients{DB: db})
 	require.ErrorContains(t, err, "permission denied")
 }

@@ -25,19 +25,20 @@ func TestStartShowsNoSecret(t *testing.T) {
 	const secret = "hunter2Geheim"
 	redisClient := redis.NewClient(&redis.Options{Addr: "redis://app:" + secret + "@127.0.0.1:1", MaxRetries: -1})
 	t.Cleanup(func() { _ = redisClient.Close() })
-	options := map[string]idworker.Option{"redis": idworker.WithRedis(redisClient)}
+	clients := map[string]idworker.Clients{"redis": {Redis: redisClient}}
 	for _, dsn := range []string{"app:" + secret + "(127.0.0.1:1)/app", "app:" + secret + "@tcp(127.0.0.1:1)/app", "app@tcp(127.0.0.1:1)/app?password=" + secret} {
 		db, err := gorm.Open(mysql.New(mysql.Config{DSN: dsn, SkipInitializeWithVersion: true}), &gorm.Config{DisableAutomaticPing: true, Logger: logger.Discard})
 		require.NoError(t, err)
 		pool, err := db.DB()
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = (*sql.DB).Close(pool) })
-		options[dsn] = idworker.WithDB(db)
+		clients[dsn] = idworker.Clients{DB: db}
 	}
-	for name, option := range options {
+	for name, c := range clients {
 		var log bytes.Buffer
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		_, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, option, idworker.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		_, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, c)
 		cancel()
 		require.Error(t, err, name)
 		require.NotContains(t, fmt.Sprint(err, log.String()), secret)

@@ -62,12 +62,12 @@ func (s *Segments) all() []numbers {
 
 // newSegments returns the segments of cfg. They open when the application starts and close
 // when it stops.
-func newSegments(cfg Config, c clients) (*Segments, error) {
-	cfg, o := cfg.WithDefaults(), c.options()
+func newSegments(cfg Config, c graph) (*Segments, error) {
+	cfg, o := cfg.WithDefaults(), c.wiring()
 	if err := cfg.checkSegments(); err != nil {
 		return nil, err
 	}
-	s := &Segments{byName: make(map[string]*segment.Issuer), series: make(map[string]*series.Series), log: o.log}
+	s := &Segments{byName: make(map[string]*segment.Issuer), series: make(map[string]*series.Series), log: o.Logger}
 	if len(cfg.Segments)+len(cfg.Series) == 0 {
 		return s, nil
 	}
@@ -91,7 +91,7 @@ func newSegments(cfg Config, c clients) (*Segments, error) {
 }
 
 // make chooses the store among the clients and creates the issuers. It does no I/O.
-func (s *Segments) make(c Config, o options) error {
+func (s *Segments) make(c Config, o wiring) error {
 	where, err := c.segmentStore(o)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Segments) make(c Config, o options) error {
 	}
 	storeOf := func(segment.Config) (segment.Store, error) { return db, nil }
 	if where != SegmentStoreDB {
-		if storeOf, err = s.onRedis(c, o.redis, where, db); err != nil {
+		if storeOf, err = s.onRedis(c, o.Redis, where, db); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (s *Segments) make(c Config, o options) error {
 }
 
 // segmentStore returns where the segments are, and an error if that is in Redis and there is none.
-func (c Config) segmentStore(o options) (SegmentStore, error) {
+func (c Config) segmentStore(o wiring) (SegmentStore, error) {
 	where := c.SegmentStore
 	if len(c.Segments) == 0 || where == SegmentStoreAuto && o.numbers != nil { // series are in SQL
 		return SegmentStoreDB, nil
@@ -149,18 +149,18 @@ func (c Config) segmentStore(o options) (SegmentStore, error) {
 }
 
 // database returns the store in SQL.
-func (s *Segments) database(c Config, o options, where SegmentStore) (segment.Store, error) {
+func (s *Segments) database(c Config, o wiring, where SegmentStore) (segment.Store, error) {
 	if o.numbers != nil {
 		return o.numbers, nil
 	}
-	if o.db == nil {
+	if o.DB == nil {
 		what := "segment_store " + string(where)
 		if len(c.Series) > 0 {
 			what = "series"
 		}
 		return nil, fmt.Errorf("%s: %w", what, o.absent("no *gorm.DB and no segment.Store", ""))
 	}
-	own, err := gormdb.Center(o.db, dbseq.WithTablePrefix(c.Store.TablePrefix))
+	own, err := gormdb.Center(o.DB, dbseq.WithTablePrefix(c.Store.TablePrefix))
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func TestOutageOfRedis(t *testing.T) {
 	t.Cleanup(func() { _ = client.Close() })
 	cfg := counted(t)
 	cfg.Store.Durable, cfg.Sequence.Prefetch = true, 1
-	w, err := idworker.Open(t.Context(), cfg, idworker.WithRedis(client))
+	w, err := idworker.Open(t.Context(), cfg, idworker.Clients{Redis: client})
 	require.NoError(t, err)
 	began := time.Now()
 	m.SetError("LOADING away")
@@ -101,7 +101,7 @@ func TestOutageOfRedis(t *testing.T) {
 
 func TestSequenceModeHasNoCenter(t *testing.T) {
 	cfg := idworker.Config{Namespace: "orders", Mode: idworker.ModeRedisSequence}
-	_, err := idworker.NewCenter(cfg)
+	_, err := idworker.NewCenter(cfg, idworker.Clients{})
 	require.ErrorContains(t, err, "has no center")
 	var w *idworker.IdWorker
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(cfg), fx.Populate(&w)).Err(), "no redis.UniversalClient")

@@ -120,16 +120,14 @@ func virtually(t *testing.T, c idworker.Config, see func(*testing.T, *idworker.I
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))) // the bubble begins before the epoch
 		r := &request{Center: memcenter.New()}
-		opts := []idworker.Option{idworker.WithCenter(r)}
 		if c.Mode == idworker.ModeLocal {
-			opts = nil
 			if c.Local.Worker == nil {
 				c.Local.Dir = dir
 			}
 		} else {
 			initialize(t, r, c)
 		}
-		w, err := idworker.Open(t.Context(), c, opts...)
+		w, err := idworker.Open(t.Context(), c, idworker.Clients{Center: r})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, w.Close()) }()
 		see(t, w, r)
@@ -189,7 +187,7 @@ func patience(t *testing.T, c idworker.Config) (seen string) {
 		center := memcenter.New()
 		center.Intercept(func(context.Context, string, bool) error { return errors.New("away") })
 		began := time.Now()
-		_, err := idworker.Open(t.Context(), c, idworker.WithCenter(center))
+		_, err := idworker.Open(t.Context(), c, idworker.Clients{Center: center})
 		require.Error(t, err)
 		seen = time.Since(began).Round(time.Second).String()
 	})
@@ -200,7 +198,7 @@ func patience(t *testing.T, c idworker.Config) (seen string) {
 func afterAFailover(t *testing.T, c idworker.Config) string {
 	db := newSQLite(t, c)
 	require.NoError(t, db.Exec("UPDATE snowlease_meta SET incarnation = 'another'").Error)
-	w, err := idworker.Open(t.Context(), c, idworker.WithDB(db))
+	w, err := idworker.Open(t.Context(), c, idworker.Clients{DB: db})
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	var quarantine int64
@@ -214,7 +212,7 @@ func afterAFailover(t *testing.T, c idworker.Config) string {
 // onMiniredis opens a worker on a Redis, or returns why there is none.
 func onMiniredis(t *testing.T, c idworker.Config) string {
 	server := miniredis.RunT(t)
-	w, err := idworker.Open(t.Context(), c, idworker.WithRedis(newRedis(t, server.Addr())))
+	w, err := idworker.Open(t.Context(), c, idworker.Clients{Redis: newRedis(t, server.Addr())})
 	if err != nil {
 		return err.Error()
 	}
@@ -243,7 +241,7 @@ func TestMaxAge(t *testing.T) {
 			t.Parallel()
 			w, err := idworker.Open(t.Context(), idworker.Config{
 				Namespace: "orders", Mode: idworker.ModeRedisSequence, Sequence: idworker.SequenceConfig{MaxAge: age}, Store: idworker.StoreConfig{Durable: true},
-			}, idworker.WithRedis(newRedis(t, miniredis.RunT(t).Addr())))
+			}, idworker.Clients{Redis: newRedis(t, miniredis.RunT(t).Addr())})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, w.Close()) }()
 			atHand := func() bool { return w.Status().Sequence.AtHand > 0 }

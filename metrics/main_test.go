@@ -45,7 +45,7 @@ func fixed(t *testing.T, worker int64) *idworker.IdWorker {
 
 func open(t *testing.T, cfg idworker.Config, center lease.Center) *idworker.IdWorker {
 	t.Helper()
-	w, err := idworker.Open(t.Context(), cfg, idworker.WithCenter(center))
+	w, err := idworker.Open(t.Context(), cfg, idworker.Clients{Center: center})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	return w

@@ -51,8 +51,7 @@ func TestTheStoryOfAnOutage(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 23, 8, 17, 0, time.UTC)))
 		store := center(t, lease.DefaultSkew, "orders")
 		var log logtest.Journal
-		w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, idworker.WithCenter(store),
-			idworker.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders"}, idworker.Clients{Center: store, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, w.Close()) }()
 		page, collector := console.New(console.Config{Workers: []*snowlease.Worker{w}}), metrics.NewCollector(w)

@@ -104,7 +104,7 @@ func open(t *testing.T, p migrate.Plan) *idworker.IdWorker {
 	req := memcenter.NewRequest("orders", p.Layout)
 	req.Owner = lease.NewOwner()
 	require.NoError(t, center.Init(t.Context(), req))
-	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Layout: p.Layout, Workers: p.Workers}, idworker.WithCenter(center))
+	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Layout: p.Layout, Workers: p.Workers}, idworker.Clients{Center: center})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	return w

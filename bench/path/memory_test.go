@@ -32,7 +32,7 @@ func BenchmarkMemory(b *testing.B) {
 		{"Generator", func(*testing.B) any { return must(generator.New(layout)) }},
 		{"IdWorker, fixed", func(*testing.B) any { return must(snowlease.Fixed(layout, 1)) }},
 		{"IdWorker with a lease", func(b *testing.B) any {
-			return must(idworker.Open(b.Context(), idworker.Config{Namespace: "bench", Layout: layout}, idworker.WithCenter(center)))
+			return must(idworker.Open(b.Context(), idworker.Config{Namespace: "bench", Layout: layout}, idworker.Clients{Center: center}))
 		}},
 		{"bwmarrin/snowflake", func(*testing.B) any { return must(bwmarrin.NewNode(1)) }},
 		{"sony/sonyflake/v2", func(*testing.B) any {

@@ -22,7 +22,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	mathrand "math/rand/v2"
 	"os"
 	"os/exec"
@@ -95,7 +94,7 @@ func (o order) work(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close(), closer.Close()) }()
 	for ctx.Err() == nil {
-		w, err := idworker.Open(ctx, o.config(), idworker.WithCenter(center), idworker.WithLogger(slog.New(slog.DiscardHandler)))
+		w, err := idworker.Open(ctx, o.config(), idworker.Clients{Center: center})
 		if err != nil {
 			time.Sleep(ttl / 20)
 			continue

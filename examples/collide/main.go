@@ -198,7 +198,7 @@ func open(ctx context.Context, center lease.Center, namespace string) (*idworker
 	return idworker.Open(ctx, idworker.Config{
 		Namespace: namespace, Preset: "wide", Wait: time.Minute,
 		Lease: idworker.LeaseConfig{TTL: 3 * time.Minute, MaxTTL: 3 * time.Minute, Renew: "@every 1m"},
-	}, idworker.WithCenter(center))
+	}, idworker.Clients{Center: center})
 }
 
 // all calls do(0) to do(n-1) concurrently.

@@ -20,16 +20,16 @@ var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"preset chooses nothing", "idworker/plan.go", `snowflake.Preset(p.Preset)`, `layout.WithDefaults(), nil`, "TestEveryKeyHasAnEffect/preset"},
 	{"max_ahead bounds nothing", "leased.go", `generator.WithMaxAhead(cfg.MaxAhead)`, `generator.WithMaxAhead(0 * cfg.MaxAhead)`, "TestEveryKeyHasAnEffect/max_ahead"},
 	{"max_ahead is not asked for", "idworker/plan.go", `MaxAhead: p.MaxAhead, Wait`, `Wait`, "TestEveryKeyHasAnEffect/max_ahead"},
-	{"max_ahead bounds nothing in mode local", "idworker/options.go", `opts = append(opts, hostseq.WithMaxAhead(p.MaxAhead))`, `_ = hostseq.WithMaxAhead`, "TestEveryKeyHasAnEffect/max_ahead#01"},
+	{"max_ahead bounds nothing in mode local", "idworker/clients.go", `opts = append(opts, hostseq.WithMaxAhead(p.MaxAhead))`, `_ = hostseq.WithMaxAhead`, "TestEveryKeyHasAnEffect/max_ahead#01"},
 	{"the layout does not reach the generator", "leased.go", `generator.New(cfg.Layout, `, `generator.New(Config{}.Layout, `, "TestEveryKeyHasAnEffect/business"},
 	{"business is in no id", "snowlease.go", `w.source.For(cfg.Business)`, `w.source.For(0)`, "TestEveryKeyHasAnEffect/business"},
 	{"business is not asked for", "idworker/plan.go", `Business: p.Business, MaxAhead`, `MaxAhead`, "TestEveryKeyHasAnEffect/business"},
 	{"a start waits for the default", "idworker/plan.go", `Wait: p.Wait, `, ``, "TestEveryKeyHasAnEffect/wait"},
 	{"exact_times is not asked for", "idworker/plan.go", `Holder: p.Holder, ExactTimes: p.Store.ExactTimes,`, `Holder: p.Holder,`, "TestEveryKeyHasAnEffect/store.exact_times"},
-	{"a database is compared though durable is set", "idworker/options.go", `dbseq.WithDurable(p.Store.Durable), `, ``, "TestEveryKeyHasAnEffect/store.durable"},
-	{"a Redis is compared though durable is set", "idworker/options.go", `redisseq.New(client, redisseq.WithDurable(p.Store.Durable),`, `redisseq.New(client,`, "TestEveryKeyHasAnEffect/store.durable#01"},
-	{"a Redis waits for no replicas", "idworker/options.go", `redisseq.WithWaitReplicas(p.Store.WaitReplicas, p.replicaTime())`, `redisseq.WithWaitReplicas(0, p.replicaTime())`, "TestEveryKeyHasAnEffect/store.wait_replicas"},
-	{"mode local has its defaults", "idworker/options.go", `hostseq.New(p.Local, p.layout, opts...)`, `hostseq.New(hostseq.Config{Dir: p.Local.Dir}, p.layout, opts...)`, "TestEveryKeyHasAnEffect/local#01"},
+	{"a database is compared though durable is set", "idworker/clients.go", `dbseq.WithDurable(p.Store.Durable), `, ``, "TestEveryKeyHasAnEffect/store.durable"},
+	{"a Redis is compared though durable is set", "idworker/clients.go", `redisseq.New(client, redisseq.WithDurable(p.Store.Durable),`, `redisseq.New(client,`, "TestEveryKeyHasAnEffect/store.durable#01"},
+	{"a Redis waits for no replicas", "idworker/clients.go", `redisseq.WithWaitReplicas(p.Store.WaitReplicas, p.replicaTime())`, `redisseq.WithWaitReplicas(0, p.replicaTime())`, "TestEveryKeyHasAnEffect/store.wait_replicas"},
+	{"mode local has its defaults", "idworker/clients.go", `hostseq.New(p.Local, p.layout, opts...)`, `hostseq.New(hostseq.Config{Dir: p.Local.Dir}, p.layout, opts...)`, "TestEveryKeyHasAnEffect/local#01"},
 	{"redis-sequence: the namespace is another", "idworker/plan.go", `Namespace: p.Namespace, Layout: p.layout, Worker:`, `Namespace: "orders", Layout: p.layout, Worker:`, "TestEveryKeyHasAnEffect/sequence: namespace"},
 	{"redis-sequence: the layout is the default", "idworker/plan.go", `Layout: p.layout, Worker: p.Sequence.Worker`, `Worker: p.Sequence.Worker`, "TestEveryKeyHasAnEffect/sequence: layout"},
 	{"redis-sequence: the worker is the default", "idworker/plan.go", `Worker: p.Sequence.Worker, `, ``, "TestEveryKeyHasAnEffect/sequence.worker"},
@@ -43,7 +43,7 @@ var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"shutdown_on_loss ends nothing", "idworker/idworker.go", `p.Lease.ShutdownOnLoss {
 		cfg`, `false {
 		cfg`, "TestShutdownOnLoss"},
-	{"table_prefix names no table", "idworker/options.go", `, dbseq.WithTablePrefix(p.Store.TablePrefix)`, ``, "TestTablePrefix"},
+	{"table_prefix names no table", "idworker/clients.go", `, dbseq.WithTablePrefix(p.Store.TablePrefix)`, ``, "TestTablePrefix"},
 }}
 
 // onDoor is what each field of a Config of package snowlease sets.

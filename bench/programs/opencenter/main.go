@@ -18,7 +18,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := byopen.Print(idworker.WithCenter(center)); err != nil {
+	if err := byopen.Print(idworker.Clients{Center: center}); err != nil {
 		log.Fatal(err)
 	}
 }

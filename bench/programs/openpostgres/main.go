@@ -18,7 +18,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := byopen.Print(idworker.WithDB(db)); err != nil {
+	if err := byopen.Print(idworker.Clients{DB: db}); err != nil {
 		log.Fatal(err)
 	}
 }

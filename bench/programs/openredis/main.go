@@ -14,7 +14,7 @@ import (
 
 func main() {
 	client := goredis.NewClient(&goredis.Options{Addr: os.Args[1]})
-	if err := byopen.Print(idworker.WithRedis(client)); err != nil {
+	if err := byopen.Print(idworker.Clients{Redis: client}); err != nil {
 		log.Fatal(err)
 	}
 }

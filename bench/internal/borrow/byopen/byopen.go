@@ -9,7 +9,7 @@ import (
 )
 
 // Print borrows a worker id from the store, prints an id and gives the worker id back.
-func Print(store idworker.Option) error {
+func Print(store idworker.Clients) error {
 	ctx := context.Background()
 	w, err := idworker.Open(ctx, idworker.Config{Namespace: "bench"}, store)
 	if err != nil {

@@ -1,0 +1,145 @@
+package idworker
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+	"gorm.io/gorm"
+
+	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/dbseq/gormdb"
+	"github.com/snowlease/snowlease/hostseq"
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+// Clients are what a worker is built on. Those that the mode does not need are ignored, and a
+// nil one counts as none. The caller closes them, after the worker.
+type Clients struct {
+	// DB is the database of mode db. Without GORM, use Center.
+	DB *gorm.DB
+	// Redis is the client of modes redis and redis-sequence.
+	Redis redis.UniversalClient
+	// Center, such as one of dbseq.Open, takes precedence over modes auto, db and redis; modes
+	// local and redis-sequence ignore it. Config.Store.Durable does not change it: it has an
+	// option of its own, such as dbseq.WithDurable.
+	Center lease.Center
+	// Logger logs the events of docs/design/log.md. Its handler must not block, and must not
+	// call the worker. Default: nothing is logged. (Module has slog.Default().)
+	Logger *slog.Logger
+}
+
+// A wiring is Clients, and what only fx has.
+type wiring struct {
+	Clients
+	numbers  segment.Store
+	shutdown func() // ends the fx application; nil without fx
+}
+
+func (c Clients) wiring() wiring {
+	if fault.Nil(c.Redis) {
+		c.Redis = nil
+	}
+	if fault.Nil(c.Center) {
+		c.Center = nil
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return wiring{Clients: c}
+}
+
+// NewCenter returns the center that Open would create for cfg; it ignores Clients.Center. Use it to wrap the center or to share it among several workers. It calls no
+// server. Close the workers first, then the center.
+//
+// Errors: all faults of cfg joined in one, a missing or ambiguous client, and mode
+// redis-sequence, which has no center.
+func NewCenter(cfg Config, clients Clients) (lease.Center, error) {
+	p, err := cfg.plan()
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.newCenter(clients.wiring())
+	if err != nil {
+		return nil, fmt.Errorf("snowlease: %w", err)
+	}
+	return c, nil
+}
+
+func (p plan) newCenter(w wiring) (lease.Center, error) {
+	mode := p.Mode
+	if mode == ModeAuto {
+		only, err := w.auto("mode", "lease.Center", `"db" or "redis"`)
+		if err != nil {
+			return nil, err
+		}
+		mode = Mode(only)
+	}
+	var c lease.Center
+	var err error
+	switch mode {
+	case ModeLocal:
+		var opts []hostseq.Option
+		if p.MaxAhead > 0 {
+			opts = append(opts, hostseq.WithMaxAhead(p.MaxAhead))
+		}
+		c, err = hostseq.New(p.Local, p.layout, opts...)
+	case ModeDB:
+		switch {
+		case w.DB == nil:
+			err = w.absent("no *gorm.DB and no lease.Center", "Clients a DB, or without GORM a Center, such as one of dbseq.Open")
+		case p.Store.WaitReplicas > 0:
+			err = fmt.Errorf("store.wait_replicas %d: %s", p.Store.WaitReplicas, waitReplicasElsewhere)
+		default:
+			c, err = gormdb.Center(w.DB, dbseq.WithDurable(p.Store.Durable), dbseq.WithTablePrefix(p.Store.TablePrefix))
+		}
+	case ModeRedis:
+		client, none := w.needRedis("mode redis")
+		if none != nil {
+			return nil, none
+		}
+		c, err = redisseq.New(client, redisseq.WithDurable(p.Store.Durable),
+			redisseq.WithWaitReplicas(p.Store.WaitReplicas, p.replicaTime()))
+	default:
+		return nil, fmt.Errorf("mode %q has no center: choose %s, %s, %s or %s", mode, ModeAuto, ModeDB, ModeRedis, ModeLocal)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mode %s: %w", mode, err)
+	}
+	return c, nil
+}
+
+// auto returns db or redis for a key with the value auto: the only client given. In place of
+// one, other would do.
+func (w wiring) auto(key, other, choices string) (string, error) {
+	switch {
+	case w.DB != nil && w.Redis != nil:
+		return "", fmt.Errorf("%s auto: there are both a *gorm.DB and a Redis client: set %s", key, choices)
+	case w.DB != nil:
+		return string(ModeDB), nil
+	case w.Redis != nil:
+		return string(ModeRedis), nil
+	}
+	return "", fmt.Errorf("%s auto: %w", key, w.absent("no *gorm.DB, redis.UniversalClient or "+other,
+		"Clients a DB or a Redis, or without GORM a Center, such as one of dbseq.Open"))
+}
+
+// needRedis returns the Redis client. Its error begins with what, which needs it.
+func (w wiring) needRedis(what string) (redis.UniversalClient, error) {
+	if w.Redis == nil {
+		return nil, fmt.Errorf("%s: %w", what, w.absent("no redis.UniversalClient", "Clients a Redis"))
+	}
+	return w.Redis, nil
+}
+
+// absent is the error for a missing client. with names the fields of Clients that give one. In fx a
+// client of another type, with a missing dependency or with a name tag looks absent too.
+func (w wiring) absent(what, with string) error {
+	if w.shutdown == nil {
+		return fmt.Errorf("%s: give %s; one that is nil counts as none", what, with)
+	}
+	return fmt.Errorf("%s in the fx graph: provide one, not nil, with its dependencies, such as a providers.Config. To fx, a *redis.Client, a *sqlsegments.Store, a *dbseq.Center and a client with a name tag are other types: fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))", what)
+}
