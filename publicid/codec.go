@@ -174,7 +174,7 @@ func (c *Codec) appendSealed(dst []byte, id int64) []byte {
 }
 
 // Decode returns the id with a text that Encode made, with any of the secrets. It is
-// strict: neither upper case, nor spaces, nor another prefix. It fails with a *TextError,
+// strict: neither upper case, nor spaces, nor another prefix. It fails with a *ParseError,
 // or with ErrCodec if c is nil.
 func (c *Codec) Decode(text string) (int64, error) {
 	if c == nil || c.head == "" {
@@ -212,7 +212,7 @@ func (c *Codec) Decode(text string) (int64, error) {
 	}
 	if reason != "" {
 		const show = 40 // text may be untrusted input of any length
-		return 0, &TextError{Prefix: strings.TrimSuffix(c.head, "_"), Text: strings.Clone(text[:min(len(text), show)]), Reason: reason, size: len(text)}
+		return 0, &ParseError{Prefix: strings.TrimSuffix(c.head, "_"), Text: strings.Clone(text[:min(len(text), show)]), Reason: reason, size: len(text)}
 	}
 	return id, nil
 }

@@ -141,7 +141,7 @@ func TestDecodeRefuses(t *testing.T) {
 		id, err := c.codec.Decode(c.text)
 		require.ErrorContains(t, err, c.want)
 		require.Zero(t, id)
-		var fault *publicid.TextError
+		var fault *publicid.ParseError
 		require.ErrorAs(t, err, &fault)
 		require.Contains(t, err.Error(), fault.Reason)
 		require.True(t, strings.HasPrefix(c.text, fault.Text) && len(fault.Text) <= 40)

@@ -14,9 +14,9 @@ var (
 	ErrID = errors.New("publicid: an id is positive")
 )
 
-// A TextError says why a text is no id of its kind. A server usually answers it with the
+// A ParseError says why a text is no id of its kind. A server usually answers it with the
 // status 404 for a path, or 400 for a body.
-type TextError struct {
+type ParseError struct {
 	Prefix string // what the text should begin with, without "_"
 	Text   string // the text, cut off after 40 bytes
 	Reason string // what is wrong with it, for people
@@ -24,7 +24,7 @@ type TextError struct {
 	size int // of the whole text
 }
 
-func (e *TextError) Error() string {
+func (e *ParseError) Error() string {
 	if e.size > len(e.Text) {
 		return fmt.Sprintf("publicid: %q... (%d bytes) is not an id of kind %s: %s", e.Text, e.size, e.Prefix, e.Reason)
 	}

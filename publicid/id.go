@@ -31,7 +31,7 @@ type Kind interface{ Codec() *Codec }
 // so a missing parameter is never taken for an id.
 type ID[K Kind] int64
 
-// Parse returns the id with this text. It fails with a *TextError, or with ErrCodec if the
+// Parse returns the id with this text. It fails with a *ParseError, or with ErrCodec if the
 // kind has no Codec:
 //
 //	id, err := publicid.Parse[Order](r.PathValue("id"))

@@ -71,7 +71,7 @@ func TestIDText(t *testing.T) {
 	for _, text := range []string{"", someCust, "912338055136935936", strings.ToUpper(someText)} {
 		read := orderID(7)
 		for _, err := range []error{read.UnmarshalText([]byte(text)), read.UnmarshalParam(text), read.UnmarshalGQLContext(t.Context(), text)} {
-			var fault *publicid.TextError
+			var fault *publicid.ParseError
 			require.ErrorAs(t, err, &fault)
 			require.Equal(t, "ord", fault.Prefix)
 		}
