@@ -27,5 +27,5 @@ var onHistory = list{title: "backdated ids", pkg: "numbers/history", mutants: []
 	{"a Since that began later is the one known", historyGo, `Last: own + readers - 1}`, `Last: math.MaxInt64}`, "TestCountersLostWhileRunning/sqlite"},
 	{"ids before they may be made", historyGo, `if err := i.cfg.Ready(); err != nil {`, `if err := i.cfg.Ready(); false {`, "TestNotReady"},
 	{"calls of the store all at once", historyGo, `turn:  make(chan struct{}, 1),`, `turn:  make(chan struct{}, 1000),`, "TestOneCallAtATime"},
-	{"no worker id is reserved", historyGo, `cfg.Reserved < 1 || `, ``, "TestConfigsThatAreWrong"},
+	{"no worker id is reserved", historyGo, `f.Check(cfg.Reserved < 1, `, `f.Check(false, `, "TestConfigsThatAreWrong"},
 }}
