@@ -28,7 +28,7 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -197,10 +197,10 @@ func snapshots(t *testing.T) map[string]string {
 		Now: time.Now(), Ceiling: time.Now().Add(-time.Hour), FailingSince: time.Now().Add(-time.Hour), Err: lease.ErrLost, Error: strings.Repeat("x", 300),
 	}
 	add("several", console.Of(fixed(t, snowflake.Layout{}), still(gone)), "?worker=2")
-	away := segment.Status{State: segment.StateReady, Name: strings.Repeat("a-long-name-of-", 4), Remaining: 1200, Next: 1 << 60, Last: 1<<60 + 1199, FailingSince: time.Now(), Err: errAway, Error: strings.Repeat("x", 300)}
+	away := numbers.Status{State: numbers.StateReady, Name: strings.Repeat("a-long-name-of-", 4), Remaining: 1200, Next: 1 << 60, Last: 1<<60 + 1199, FailingSince: time.Now(), Err: errAway, Error: strings.Repeat("x", 300)}
 	dry := away
-	dry.Name, dry.State, dry.Remaining = "invoices", segment.StateWaiting, 0
-	add("numbers", console.New(console.Config{Numbers: listOf{away, dry, {State: segment.StateReady, Name: "members", Remaining: 40, Next: 1, Last: 40}, {State: segment.StateClosed, Name: "tickets"}}, Workers: []*snowlease.Worker{fixed(t, snowflake.Layout{})}}), "")
+	dry.Name, dry.State, dry.Remaining = "invoices", numbers.StateWaiting, 0
+	add("numbers", console.New(console.Config{Numbers: listOf{away, dry, {State: numbers.StateReady, Name: "members", Remaining: 40, Next: 1, Last: 40}, {State: numbers.StateClosed, Name: "tickets"}}, Workers: []*snowlease.Worker{fixed(t, snowflake.Layout{})}}), "")
 	return pages
 }
 

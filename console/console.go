@@ -20,7 +20,7 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -36,7 +36,7 @@ type Config struct {
 	Workers []*snowlease.Worker
 	// Numbers adds a table of small numbers, such as those that idworker.Module provides. Its method
 	// is called concurrently and must return immediately. Default: no table.
-	Numbers interface{ Status() []segment.Status }
+	Numbers interface{ Status() []numbers.Status }
 }
 
 // New returns the console of a process. It is safe for concurrent use. Every 5 s it notes how many

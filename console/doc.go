@@ -18,7 +18,7 @@
 //	api/status      the outlook, the process, snowlease.Status and more
 //	api/slots       the worker ids of the namespace
 //	api/workers     the outlook of each worker
-//	api/segments    segment.Status of each segment, and its outlook
+//	api/segments    numbers.Status of each segment, and its outlook
 //
 // The outlook has a level: green while ids are issued and that goes on, amber if they will
 // stop or lie ahead of the clock, red without ids, and gray before the start and after the

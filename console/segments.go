@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // The paragraphs of the documentation on numbers that do not go on.
@@ -20,7 +20,7 @@ const (
 
 // sequences are the segments of a console, or none.
 type sequences struct {
-	source    interface{ Status() []segment.Status }
+	source    interface{ Status() []numbers.Status }
 	mu        sync.Mutex
 	histories map[string]*history // by name
 }
@@ -31,7 +31,7 @@ func (s *sequences) sample() {
 		return
 	}
 	for _, st := range s.source.Status() {
-		s.history(st.Name).add(sample{at: time.Now(), issued: st.Issued, able: st.State == segment.StateReady})
+		s.history(st.Name).add(sample{at: time.Now(), issued: st.Issued, able: st.State == numbers.StateReady})
 	}
 }
 
@@ -48,7 +48,7 @@ func (s *sequences) history(name string) *history {
 
 // sequence is a segment in api/segments, and a row of the page's table.
 type sequence struct {
-	segment.Status
+	numbers.Status
 	Outlook outlook `json:"outlook"`
 	Rate    float64 `json:"rate"` // numbers per second in the last minute
 	// Lasts is how long the reserved numbers last at that rate, or 0 if that is unknown.
@@ -86,7 +86,7 @@ func wordOfNumbers(l level) string {
 
 // newSegmentOutlook returns the outlook of a segment, whose reserved numbers last for a time,
 // or 0 if that is unknown.
-func newSegmentOutlook(st segment.Status, lasts time.Duration, host time.Time) outlook {
+func newSegmentOutlook(st numbers.Status, lasts time.Duration, host time.Time) outlook {
 	o := outlookOfNumbers(st, moment(st.FailingSince, host)+" UTC")
 	if o.Level == amber || o.Level == red {
 		o.Since = st.FailingSince.UTC().Truncate(time.Millisecond)
@@ -97,32 +97,32 @@ func newSegmentOutlook(st segment.Status, lasts time.Duration, host time.Time) o
 	return o
 }
 
-func outlookOfNumbers(st segment.Status, since string) outlook {
+func outlookOfNumbers(st numbers.Status, since string) outlook {
 	o := outlook{Level: red, Kind: stopped, Text: "no numbers: ", Link: links[noNumbers]}
 	switch {
-	case st.State == segment.StateNotStarted:
+	case st.State == numbers.StateNotStarted:
 		return outlook{Level: gray, Kind: off, Text: "not started", Do: "Nothing, while the program starts. Numbers are available from OnStart on."}
-	case st.State == segment.StateClosed:
+	case st.State == numbers.StateClosed:
 		return outlook{Level: gray, Kind: off, Text: "closed: issues no more numbers"}
-	case st.State == segment.StateReady && st.FailingSince.IsZero():
+	case st.State == numbers.StateReady && st.FailingSince.IsZero():
 		return outlook{Level: green, Kind: ok, Text: "issues numbers"}
-	case st.State == segment.StateReady && st.Remaining > 0:
+	case st.State == numbers.StateReady && st.Remaining > 0:
 		o = outlook{Level: amber, Kind: failing, Text: "numbers stop after " + thousands(st.Remaining) + " more: ", Link: links[fewNumbers]}
-	case st.State == segment.StateReady: // in strict order
+	case st.State == numbers.StateReady: // in strict order
 		o = outlook{Level: amber, Kind: failing, Text: "the next call asks the store again: ", Link: links[noNumbers]}
 	}
 	switch {
-	case errors.Is(st.Err, segment.ErrEnd):
+	case errors.Is(st.Err, numbers.ErrEnd):
 		o.Text += "none is left up to " + thousands(st.Max)
 		o.Do, o.Link = "Raise max in all processes. If columns or clients cannot hold greater numbers, widen them first.", links[lastNumbers]
 		return o
-	case errors.Is(st.Err, segment.ErrUnknown):
+	case errors.Is(st.Err, numbers.ErrUnknown):
 		o.Do, o.Link = "Create the name, as the error says.", links[lostNumbers]
 	case errors.Is(st.Err, lease.ErrSetup):
 		o.Do = "Change the setup of the store as the error says."
 	default:
 		o.Do = "Bring " + st.Store + " back, or the way to it. Numbers go on by themselves, without a restart."
 	}
-	o.Text += map[bool]string{false: "refills", true: "calls of the store"}[st.Order != segment.OrderProcess] + " have failed since " + since
+	o.Text += map[bool]string{false: "refills", true: "calls of the store"}[st.Strict] + " have failed since " + since
 	return o
 }

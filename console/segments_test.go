@@ -14,22 +14,22 @@ import (
 	"github.com/snowlease/snowlease/console"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // sequence is a segment of api/segments.
 type sequence struct {
-	segment.Status
+	numbers.Status
 	Outlook outlook
 	Rate    float64
 	Lasts   time.Duration `json:"lasts_ns"`
 }
 
 // source are segments whose status changes.
-type source func() []segment.Status
+type source func() []numbers.Status
 
-func (s source) Status() []segment.Status { return s() }
+func (s source) Status() []numbers.Status { return s() }
 
 // The page says how many numbers are left, how long they last and when refills began to fail,
 // or since when there are none.
@@ -38,13 +38,13 @@ func TestSegments(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC)))
 		var issued atomic.Int64
 		var failing time.Time
-		h := console.New(console.Config{Numbers: source(func() []segment.Status {
-			invoices := segment.Status{Name: "invoices", State: segment.StateReady, Order: segment.OrderStrict, Store: "mysql db:3306/shop", FailingSince: failing}
-			members := segment.Status{Name: "members", State: segment.StateReady, Order: segment.OrderProcess, Store: "mysql db:3306/shop", Issued: issued.Load(), Remaining: 1200, Next: 48_001, Last: 49_200, FailingSince: failing}
+		h := console.New(console.Config{Numbers: source(func() []numbers.Status {
+			invoices := numbers.Status{Name: "invoices", State: numbers.StateReady, Strict: true, Store: "mysql db:3306/shop", FailingSince: failing}
+			members := numbers.Status{Name: "members", State: numbers.StateReady, Store: "mysql db:3306/shop", Issued: issued.Load(), Remaining: 1200, Next: 48_001, Last: 49_200, FailingSince: failing}
 			if !failing.IsZero() {
-				members.Err, members.Error, invoices.State, invoices.Err = errAway, errAway.Error(), segment.StateWaiting, errAway
+				members.Err, members.Error, invoices.State, invoices.Err = errAway, errAway.Error(), numbers.StateWaiting, errAway
 			}
-			return []segment.Status{invoices, members}
+			return []numbers.Status{invoices, members}
 		}), Workers: []*snowlease.Worker{fixed(t, snowflake.Layout{})}})
 		for range 300 { // 20 members a second
 			time.Sleep(time.Second)
@@ -84,7 +84,7 @@ func TestSegments(t *testing.T) {
 // Without segments nothing on the page speaks of them.
 func TestNoSegments(t *testing.T) {
 	t.Parallel()
-	for _, s := range []interface{ Status() []segment.Status }{nil, (*idworker.Segments)(nil), listOf(nil)} {
+	for _, s := range []interface{ Status() []numbers.Status }{nil, (*idworker.Segments)(nil), listOf(nil)} {
 		h := console.New(console.Config{Numbers: s, Workers: []*snowlease.Worker{fixed(t, snowflake.Layout{})}})
 		require.JSONEq(t, "[]", get(t, h, "/api/segments").Body.String())
 		require.NotRegexp(t, "api/segments|Small numbers", get(t, h, "/").Body.String())
@@ -92,43 +92,43 @@ func TestNoSegments(t *testing.T) {
 }
 
 // listOf are segments in a state.
-type listOf []segment.Status
+type listOf []numbers.Status
 
-func (l listOf) Status() []segment.Status { return l }
+func (l listOf) Status() []numbers.Status { return l }
 
 // What the outlook of a segment says in each state, for each cause.
 func TestSegmentOutlook(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 23, 8, 52, 0, time.UTC)
 	away := errors.New("connection refused")
-	status := func(state segment.State, left int64, err error) segment.Status {
-		st := segment.Status{State: state, Order: segment.OrderProcess, Store: "mysql db", Remaining: left, Max: 99_999, Err: err}
+	status := func(state numbers.State, left int64, err error) numbers.Status {
+		st := numbers.Status{State: state, Store: "mysql db", Remaining: left, Max: 99_999, Err: err}
 		if err != nil {
 			st.FailingSince = now.Add(-3 * time.Second)
 		}
 		return st
 	}
-	strict := func(st segment.Status) segment.Status {
-		st.Order = segment.OrderStrict
+	strict := func(st numbers.Status) numbers.Status {
+		st.Strict = true
 		return st
 	}
 	for _, tt := range []struct {
-		st              segment.Status
+		st              numbers.Status
 		level, text, do string
 	}{
-		{status(segment.StateNotStarted, 0, nil), "gray", "not started", "OnStart"},
-		{status(segment.StateClosed, 0, nil), "gray", "closed: issues no more numbers", ""},
-		{status(segment.StateReady, 1200, nil), "green", "issues numbers", ""},
-		{strict(status(segment.StateReady, 0, nil)), "green", "issues numbers", ""},
-		{status(segment.StateReady, 1200, away), "amber", "numbers stop after 1,200 more: refills have failed since 23:08:49 UTC", "Bring mysql db back"},
-		{status(segment.StateReady, 1200, segment.ErrEnd), "amber", "numbers stop after 1,200 more: none is left up to 99,999", "Raise max"},
-		{status(segment.StateReady, 1200, segment.ErrUnknown), "amber", "numbers stop after 1,200 more: refills have failed since 23:08:49 UTC", "Create the name"},
-		{status(segment.StateReady, 1200, lease.ErrSetup), "amber", "numbers stop after 1,200 more: refills have failed since 23:08:49 UTC", "setup"},
-		{strict(status(segment.StateReady, 0, away)), "amber", "the next call asks the store again: calls of the store have failed since 23:08:49 UTC", "Bring mysql db back"},
-		{status(segment.StateWaiting, 0, away), "red", "no numbers: refills have failed since 23:08:49 UTC", "Bring mysql db back"},
-		{strict(status(segment.StateWaiting, 0, away)), "red", "no numbers: calls of the store have failed since 23:08:49 UTC", "Bring mysql db back"},
-		{status(segment.StateWaiting, 0, segment.ErrUnknown), "red", "no numbers: refills have failed since 23:08:49 UTC", "Create the name"},
-		{status(segment.StateEnded, 0, segment.ErrEnd), "red", "no numbers: none is left up to 99,999", "Raise max"},
+		{status(numbers.StateNotStarted, 0, nil), "gray", "not started", "OnStart"},
+		{status(numbers.StateClosed, 0, nil), "gray", "closed: issues no more numbers", ""},
+		{status(numbers.StateReady, 1200, nil), "green", "issues numbers", ""},
+		{strict(status(numbers.StateReady, 0, nil)), "green", "issues numbers", ""},
+		{status(numbers.StateReady, 1200, away), "amber", "numbers stop after 1,200 more: refills have failed since 23:08:49 UTC", "Bring mysql db back"},
+		{status(numbers.StateReady, 1200, numbers.ErrEnd), "amber", "numbers stop after 1,200 more: none is left up to 99,999", "Raise max"},
+		{status(numbers.StateReady, 1200, numbers.ErrUnknown), "amber", "numbers stop after 1,200 more: refills have failed since 23:08:49 UTC", "Create the name"},
+		{status(numbers.StateReady, 1200, lease.ErrSetup), "amber", "numbers stop after 1,200 more: refills have failed since 23:08:49 UTC", "setup"},
+		{strict(status(numbers.StateReady, 0, away)), "amber", "the next call asks the store again: calls of the store have failed since 23:08:49 UTC", "Bring mysql db back"},
+		{status(numbers.StateWaiting, 0, away), "red", "no numbers: refills have failed since 23:08:49 UTC", "Bring mysql db back"},
+		{strict(status(numbers.StateWaiting, 0, away)), "red", "no numbers: calls of the store have failed since 23:08:49 UTC", "Bring mysql db back"},
+		{status(numbers.StateWaiting, 0, numbers.ErrUnknown), "red", "no numbers: refills have failed since 23:08:49 UTC", "Create the name"},
+		{status(numbers.StateEnded, 0, numbers.ErrEnd), "red", "no numbers: none is left up to 99,999", "Raise max"},
 	} {
 		o := console.NewSegmentOutlook(tt.st, 12*time.Second, now)
 		require.Equal(t, []string{tt.level, tt.text}, []string{string(o.Level), o.Text})

@@ -35,7 +35,7 @@ func TestBackupStepsLeaveTheTables(t *testing.T) {
 	require.NotContains(t, steps, "${PREFIX}", "without it, no table would be left out")
 	schema, err := filepath.Glob("schema/*.sql")
 	require.NoError(t, err)
-	for _, file := range append(schema, "../numbers/sqlsegments/schema/mysql.sql") {
+	for _, file := range append(schema, "../internal/sqlnumbers/schema/mysql.sql") {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, m := range regexp.MustCompile(`CREATE TABLE snowlease_(\w+)`).FindAllStringSubmatch(string(text), -1) {

@@ -9,8 +9,9 @@ import (
 	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/internal/sqlconn"
+	"github.com/snowlease/snowlease/internal/sqlnumbers"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/sqlsegments"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 var _ lease.Center = (*Center)(nil)
@@ -19,7 +20,7 @@ var _ lease.Center = (*Center)(nil)
 // Center serves any number of namespaces.
 type Center struct {
 	conn    *sqlconn.Conn
-	numbers *sqlsegments.Store
+	numbers *sqlnumbers.Store
 	beside  *sqlconn.Conn // of numbers
 	gate    chan struct{} // has an element while a call prepares
 	ready   atomic.Bool   // the tables exist
@@ -62,7 +63,7 @@ func centerOn(c *sqlconn.Conn, err error) (*Center, error) {
 		return nil, err
 	}
 	center := &Center{conn: c, gate: make(chan struct{}, 1)}
-	center.numbers, center.beside = sqlsegments.Beside(c)
+	center.numbers, center.beside = sqlnumbers.Beside(c)
 	return center, nil
 }
 
@@ -78,9 +79,20 @@ func (c *Center) Extras() lease.Extras {
 	}
 }
 
-// Numbers returns the segment.Store of small numbers in the database. After Open it has a pool of its
-// own, which its first call opens and Close closes: so numbers that wait for a lock stop no renewal.
-func (c *Center) Numbers() *sqlsegments.Store { return c.numbers }
+// Numbers returns the store of small numbers in the database, in the table snowlease_segment with
+// one row per name. After Open it has a pool of its own, which its first call opens and Close closes:
+// so numbers that wait for a lock stop no renewal.
+//
+// A reservation is one UPDATE, committed on its own. So no number is given twice, as long as the
+// database loses no acknowledged write. After restoring a backup, raise max_id above all numbers in
+// use before any process reserves: the table does not have those given since the backup. If a row is
+// lost, running processes get numbers.ErrUnknown; a process that starts creates the row again, and
+// numbers start over, unless SegmentConfig.MustExist is set.
+//
+// The first use creates the table. If the account may not create tables, an administrator runs the
+// file of internal/sqlnumbers/schema for the database once. The account needs SELECT, INSERT and
+// UPDATE on the table.
+func (c *Center) Numbers() numbers.Store { return c.numbers }
 
 // Close closes the pools that the center opened: that of the leases until the next Acquire, that of
 // Numbers until the next call. It releases no worker id.

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/sqlnumbers"
 )
 
 // The rights that docs/engines.md lists suffice once an administrator has created the
@@ -68,7 +69,7 @@ func everyStatement(t *testing.T, admin, db *gorm.DB) error {
 
 func everyStatementOf(t *testing.T, admin *gorm.DB, c *dbseq.Center) error {
 	t.Helper()
-	ctx, n := t.Context(), c.Numbers()
+	ctx, n := t.Context(), c.Numbers().(*sqlnumbers.Store)
 	for _, table := range []string{"slot", "ticket", "meta", "segment"} {
 		rawExec(t, admin, "DELETE FROM snowlease_"+table)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/snowlease/snowlease/internal/sqlconn"
-	"github.com/snowlease/snowlease/numbers/sqlsegments"
+	"github.com/snowlease/snowlease/internal/sqlnumbers"
 )
 
 // ReadFrom makes c read the clock and, unless it is empty, the incarnation from SQL expressions
@@ -25,7 +25,7 @@ func (c *Center) ReadFrom(now, incarnation string) {
 // Autocommit makes c rely on its pool to commit each statement, as on that of Open.
 func (c *Center) Autocommit() {
 	c.conn.Own = true
-	c.numbers, c.beside = sqlsegments.Beside(c.conn)
+	c.numbers, c.beside = sqlnumbers.Beside(c.conn)
 }
 
 // ClockValues returns how many values a clock has within a statement that reads it in two

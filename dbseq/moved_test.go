@@ -9,8 +9,8 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/sqlnumbers"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/sqlsegments"
 )
 
 // A tenancy is a database with another one beside it, to which an application moves the
@@ -64,7 +64,7 @@ func TestMovedConnection(t *testing.T) {
 		s.pool.SetMaxOpenConns(1)
 		c, err := dbseq.New(s.pool, s.engine.dialect)
 		require.NoError(t, err)
-		numbers := c.Numbers()
+		numbers := c.Numbers().(*sqlnumbers.Store)
 		_, err = c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "there is no table")
 		_, err = numbers.Given(t.Context(), "shop/orders")
@@ -73,7 +73,7 @@ func TestMovedConnection(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, late.Extras().Init(t.Context(), request("orders", 2)))
 		s.run(t, s.move)
-		require.NoError(t, late.Numbers().Create(t.Context(), "shop/orders", 1))
+		require.NoError(t, late.Numbers().(*sqlnumbers.Store).Create(t.Context(), "shop/orders", 1))
 		require.EqualValues(t, 1, number(t, s.db, "SELECT COUNT(*) FROM late_segment"), "where the leases are")
 		runFile(t, s.tenantDB, s.engine)
 		runSegmentFile(t, s.tenantDB, s.engine)
@@ -133,7 +133,7 @@ func TestMovedInATransaction(t *testing.T) {
 		}))
 		require.NoError(t, shared.Create(t.Context(), "shop/orders", 1))
 		last := int64(0)
-		for _, store := range []*sqlsegments.Store{shared, segments(t, s.db)} {
+		for _, store := range []*sqlnumbers.Store{shared, segments(t, s.db)} {
 			_, err := store.Given(t.Context(), "shop/orders") // the first look
 			require.NoError(t, err)
 			for _, commit := range []bool{true, false} {
@@ -193,7 +193,7 @@ func TestSchemaOfTheAccount(t *testing.T) {
 		c, err := dbseq.Open(e.driver, dsn)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = c.Close() })
-		numbers := c.Numbers()
+		numbers := c.Numbers().(*sqlnumbers.Store)
 		g := first(t, c, request("orders", 2))
 		reserve := numberstore.Request{Name: "shop/orders", N: 5, Start: 1, Max: 100, Create: true}
 		_, err = numbers.Reserve(t.Context(), reserve)

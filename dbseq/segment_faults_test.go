@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // TestSegmentsWipedWhileRunning: two processes hold numbers when the table is wiped. Neither
@@ -19,12 +19,12 @@ func TestSegmentsWipedWhileRunning(t *testing.T) {
 		for _, wipe := range []string{"DELETE FROM snowlease_segment", "DROP TABLE snowlease_segment"} {
 			db := e.db(t, dsn)
 			s := segments(t, db)
-			cfg := segment.Config{Step: 10, MaxStep: 10}
+			cfg := numbers.SegmentConfig{Step: 10, MaxStep: 10}
 			strict := cfg
-			strict.Order = segment.OrderStrict
-			all := []*segment.Issuer{issuer(t, s, cfg), issuer(t, s, cfg), issuer(t, s, strict)}
+			strict.Strict = true
+			all := []*numbers.Segment{issuer(t, s, cfg), issuer(t, s, cfg), issuer(t, s, strict)}
 			seen := map[int64]bool{}
-			take := func(i *segment.Issuer) error {
+			take := func(i *numbers.Segment) error {
 				n, err := i.Next(t.Context())
 				require.False(t, seen[n] && err == nil, "%d was issued before", n)
 				seen[n] = true
@@ -46,7 +46,7 @@ func TestSegmentsWipedWhileRunning(t *testing.T) {
 						break
 					}
 				}
-				require.ErrorIs(t, err, segment.ErrUnknown, "process %d after %s", n, wipe)
+				require.ErrorIs(t, err, numbers.ErrUnknown, "process %d after %s", n, wipe)
 				require.ErrorContains(t, err, "above all its numbers")
 			}
 			require.NoError(t, s.Create(t.Context(), "shop/orders", max(last, all[2].Status().Last)+1))

@@ -12,38 +12,38 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/sqlnumbers"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/sqlsegments"
+	"github.com/snowlease/snowlease/numbers"
 )
 
-func segments(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *sqlsegments.Store {
+func segments(t testing.TB, db *gorm.DB, opts ...dbseq.Option) *sqlnumbers.Store {
 	t.Helper()
-	return center(t, db, opts...).Numbers()
+	return center(t, db, opts...).Numbers().(*sqlnumbers.Store)
 }
 
 // segmentsOn is segments on a pool.
-func segmentsOn(t testing.TB, pool *sql.DB, dialect dbseq.Dialect) *sqlsegments.Store {
+func segmentsOn(t testing.TB, pool *sql.DB, dialect dbseq.Dialect) *sqlnumbers.Store {
 	t.Helper()
 	c, err := dbseq.New(pool, dialect)
 	require.NoError(t, err)
-	return c.Numbers()
+	return c.Numbers().(*sqlnumbers.Store)
 }
 
-func issuer(t testing.TB, s segment.Store, cfg segment.Config) *segment.Issuer {
+func issuer(t testing.TB, s numbers.Store, cfg numbers.SegmentConfig) *numbers.Segment {
 	t.Helper()
 	cfg.Namespace, cfg.Name = "shop", "orders"
-	i, err := segment.Open(t.Context(), s, cfg)
+	i, err := numbers.OpenSegment(t.Context(), s, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, i.Close()) })
 	return i
 }
 
 // countedSegments is counted for numbers.
-func countedSegments(t testing.TB, e engine, dsn string) (*sqlsegments.Store, *counter) {
+func countedSegments(t testing.TB, e engine, dsn string) (*sqlnumbers.Store, *counter) {
 	t.Helper()
 	c, n := counted(t, e, dsn)
-	return c.Numbers(), n
+	return c.Numbers().(*sqlnumbers.Store), n
 }
 
 // reserve asks for n numbers of "shop/orders".
@@ -73,13 +73,13 @@ func TestSegmentUnknown(t *testing.T) {
 		r.Create = false
 		s := segments(t, e.db(t, dsn))
 		_, err := s.Reserve(t.Context(), r)
-		require.ErrorIs(t, err, segment.ErrUnknown)
+		require.ErrorIs(t, err, numbers.ErrUnknown)
 		require.ErrorContains(t, err, "snowlease segment create --namespace shop --name orders --start N")
 		require.ErrorContains(t, err, "above all its numbers")
 		_, err = s.Given(t.Context(), "shop/orders")
-		require.ErrorIs(t, err, segment.ErrUnknown)
+		require.ErrorIs(t, err, numbers.ErrUnknown)
 		_, err = s.Given(t.Context(), "shop/or ders")
-		require.ErrorIs(t, err, segment.ErrRequest)
+		require.ErrorIs(t, err, numbers.ErrRequest)
 	})
 }
 
@@ -124,7 +124,7 @@ func TestNames(t *testing.T) {
 
 		enough := errors.New("enough")
 		require.ErrorIs(t, s.Names(t.Context(), "shop/bills.", func(string, int64) error { return enough }), enough)
-		require.ErrorIs(t, s.Names(t.Context(), "a b", func(string, int64) error { return nil }), segment.ErrRequest)
+		require.ErrorIs(t, s.Names(t.Context(), "a b", func(string, int64) error { return nil }), numbers.ErrRequest)
 	})
 }
 
@@ -183,7 +183,7 @@ func TestNameLostWhileItIsCreated(t *testing.T) {
 				return nil
 			}
 			_, err := s.Reserve(t.Context(), reserve(1))
-			require.ErrorIs(t, err, segment.ErrUnknown, wipe)
+			require.ErrorIs(t, err, numbers.ErrUnknown, wipe)
 			require.Equal(t, 1, wipes)
 			n.after = nil
 			got, err := s.Reserve(t.Context(), reserve(1))

@@ -16,11 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/hostclock"
-	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/sqlnumbers"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
-	"github.com/snowlease/snowlease/numbers/sqlsegments"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // pool opens the pool of an application.
@@ -32,16 +30,16 @@ func (e engine) pool(t testing.TB, dsn string) *sql.DB {
 	return pool
 }
 
-func openSeries(t testing.TB, store numberstore.Reader, cfg series.Config) *series.Series {
+func openSeries(t testing.TB, store numbers.Store, cfg numbers.SeriesConfig) *numbers.Series {
 	t.Helper()
 	cfg.Namespace, cfg.Name = "shop", "invoices"
-	s, err := series.Open(t.Context(), store, cfg)
+	s, err := numbers.OpenSeries(t.Context(), store, cfg)
 	require.NoError(t, err)
 	return s
 }
 
 // gapless opens the pool of an application, and a gapless series in it.
-func gapless(t testing.TB, e engine, dsn string, cfg series.Config) (*sql.DB, *sqlsegments.Store, *series.Series) {
+func gapless(t testing.TB, e engine, dsn string, cfg numbers.SeriesConfig) (*sql.DB, *sqlnumbers.Store, *numbers.Series) {
 	t.Helper()
 	pool := e.pool(t, dsn)
 	store := segmentsOn(t, pool, e.dialect)
@@ -63,7 +61,7 @@ func within(t testing.TB, pool *sql.DB, f func(tx *sql.Tx) error) error {
 }
 
 // next takes a number in a transaction of its own.
-func next(ctx context.Context, t testing.TB, pool *sql.DB, s *series.Series, tenant string) (n series.Number, err error) {
+func next(ctx context.Context, t testing.TB, pool *sql.DB, s *numbers.Series, tenant string) (n numbers.Number, err error) {
 	err = within(t, pool, func(tx *sql.Tx) (err error) {
 		n, err = s.NextTx(ctx, tx, tenant)
 		return err
@@ -75,7 +73,7 @@ func next(ctx context.Context, t testing.TB, pool *sql.DB, s *series.Series, ten
 // wait for each other, but not in a circle, and leave no gaps.
 func TestGapless(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool, _, s := gapless(t, e, dsn, series.Config{Period: series.Month})
+		pool, _, s := gapless(t, e, dsn, numbers.SeriesConfig{Period: numbers.Month})
 		var (
 			wg      sync.WaitGroup
 			mu      sync.Mutex
@@ -85,7 +83,7 @@ func TestGapless(t *testing.T) {
 		for i := range 12 {
 			wg.Go(func() {
 				for round := range 15 {
-					tenant, n := fmt.Sprint(round/3, "-", i/4), series.Number{}
+					tenant, n := fmt.Sprint(round/3, "-", i/4), numbers.Number{}
 					err := within(t, pool, func(tx *sql.Tx) (err error) {
 						if n, err = s.NextTx(t.Context(), tx, tenant); err == nil && (round+i)%3 == 0 {
 							return errBack
@@ -114,7 +112,7 @@ func TestGapless(t *testing.T) {
 // TestGaplessRollback: a rollback gives all numbers of a transaction back.
 func TestGaplessRollback(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool, store, s := gapless(t, e, dsn, series.Config{})
+		pool, store, s := gapless(t, e, dsn, numbers.SeriesConfig{})
 		for _, back := range []error{errors.New("rolled back"), nil} {
 			err := within(t, pool, func(tx *sql.Tx) error {
 				for want := range int64(3) {
@@ -136,29 +134,29 @@ func TestGaplessRollback(t *testing.T) {
 // configured.
 func TestGaplessWrongTransactions(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool, store, s := gapless(t, e, dsn, series.Config{})
+		pool, store, s := gapless(t, e, dsn, numbers.SeriesConfig{})
 		_, err := s.Next(t.Context(), "a")
-		require.ErrorIs(t, err, series.ErrTransaction)
-		for _, tx := range []series.Tx{nil, (*sql.Tx)(nil)} {
+		require.ErrorIs(t, err, numbers.ErrTransaction)
+		for _, tx := range []numbers.Tx{nil, (*sql.Tx)(nil)} {
 			_, err = s.NextTx(t.Context(), tx, "a")
-			require.ErrorIs(t, err, series.ErrTransaction)
+			require.ErrorIs(t, err, numbers.ErrTransaction)
 		}
-		_, err = next(t.Context(), t, pool, openSeries(t, store, series.Config{}), "a")
-		require.ErrorIs(t, err, series.ErrTransaction)
+		_, err = next(t.Context(), t, pool, openSeries(t, store, numbers.SeriesConfig{}), "a")
+		require.ErrorIs(t, err, numbers.ErrTransaction)
 		_, err = next(t.Context(), t, pool, s, "a b")
-		require.ErrorIs(t, err, series.ErrScope)
+		require.ErrorIs(t, err, numbers.ErrScope)
 		_, err = store.Given(t.Context(), "shop/invoices.a")
-		require.ErrorIs(t, err, segment.ErrUnknown)
+		require.ErrorIs(t, err, numbers.ErrUnknown)
 		require.NoError(t, s.Close())
 		_, err = next(t.Context(), t, pool, s, "a")
-		require.ErrorIs(t, err, segment.ErrClosed)
+		require.ErrorIs(t, err, numbers.ErrClosed)
 	})
 }
 
 // TestGaplessOnOneConnection: the pool has no connection but that of the transaction.
 func TestGaplessOnOneConnection(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool, _, s := gapless(t, e, dsn, series.Config{Max: 2})
+		pool, _, s := gapless(t, e, dsn, numbers.SeriesConfig{Max: 2})
 		pool.SetMaxOpenConns(1)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -169,7 +167,7 @@ func TestGaplessOnOneConnection(t *testing.T) {
 				}
 			}
 			_, err := s.NextTx(ctx, tx, "a")
-			require.ErrorIs(t, err, segment.ErrEnd)
+			require.ErrorIs(t, err, numbers.ErrEnd)
 			return nil
 		}))
 	})
@@ -179,7 +177,7 @@ func TestGaplessOnOneConnection(t *testing.T) {
 // pool has no connection but that of the transaction.
 func TestGaplessSeriesThatIssuesNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool, _, s := gapless(t, e, dsn, series.Config{})
+		pool, _, s := gapless(t, e, dsn, numbers.SeriesConfig{})
 		pool.SetMaxOpenConns(1)
 		_, err := pool.ExecContext(t.Context(), "DROP TABLE snowlease_segment")
 		require.NoError(t, err)
@@ -191,7 +189,7 @@ func TestGaplessSeriesThatIssuesNothing(t *testing.T) {
 		st := s.Status()
 		require.NotZero(t, st.Failures)
 		require.False(t, st.FailingSince.IsZero())
-		require.Equal(t, segment.StateWaiting, st.State)
+		require.Equal(t, numbers.StateWaiting, st.State)
 		require.Error(t, s.Healthy())
 	})
 }
@@ -200,12 +198,12 @@ func TestGaplessSeriesThatIssuesNothing(t *testing.T) {
 // get their numbers.
 func TestGaplessFirstNumberByAWrongClock(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
-		pool, _, s := gapless(t, e, dsn, series.Config{Period: series.Year, Format: "{2006}-{0}"})
+		pool, _, s := gapless(t, e, dsn, numbers.SeriesConfig{Period: numbers.Year, Format: "{2006}-{0}"})
 		now := time.Now().UTC()
 		for _, years := range []int{70, -20} {
 			off := hostclock.With(t.Context(), func() time.Time { return now.AddDate(years, 0, 0) })
 			_, err := next(off, t, pool, s, "a")
-			require.ErrorIs(t, err, segment.ErrClock)
+			require.ErrorIs(t, err, numbers.ErrClock)
 		}
 		n, err := next(t.Context(), t, pool, s, "a")
 		require.NoError(t, err)
@@ -215,7 +213,7 @@ func TestGaplessFirstNumberByAWrongClock(t *testing.T) {
 
 // firstAtOnce takes the first numbers of n tenants in transactions that have all begun before. A
 // transaction may lose against another if lose is set.
-func firstAtOnce(t *testing.T, e engine, pool *sql.DB, s *series.Series, n int, lose bool) {
+func firstAtOnce(t *testing.T, e engine, pool *sql.DB, s *numbers.Series, n int, lose bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -244,7 +242,7 @@ func firstAtOnce(t *testing.T, e engine, pool *sql.DB, s *series.Series, n int, 
 // number of a tenant of their own.
 func TestGaplessFirstNumbersOfABusyPool(t *testing.T) {
 	onThose(t, "mysql postgres", func(t *testing.T, e engine, dsn string) { // SQLite writes one transaction after another
-		pool, _, s := gapless(t, e, dsn, series.Config{})
+		pool, _, s := gapless(t, e, dsn, numbers.SeriesConfig{})
 		pool.SetMaxOpenConns(3)
 		firstAtOnce(t, e, pool, s, 3, true)
 	})
@@ -254,7 +252,7 @@ func TestGaplessFirstNumbersOfABusyPool(t *testing.T) {
 // transactions do not use.
 func TestGaplessFirstNumbersWithAPoolOfItsOwn(t *testing.T) {
 	onThose(t, "mysql", func(t *testing.T, e engine, dsn string) {
-		pool, s := e.pool(t, dsn), openSeries(t, segments(t, e.db(t, dsn)), series.Config{Gapless: true})
+		pool, s := e.pool(t, dsn), openSeries(t, segments(t, e.db(t, dsn)), numbers.SeriesConfig{Gapless: true})
 		for range 5 {
 			firstAtOnce(t, e, pool, s, 24, false)
 		}
@@ -264,7 +262,7 @@ func TestGaplessFirstNumbersWithAPoolOfItsOwn(t *testing.T) {
 // TestGaplessSerializable: the first number, in a transaction that locks what it reads.
 func TestGaplessSerializable(t *testing.T) {
 	onThose(t, "mysql postgres", func(t *testing.T, e engine, dsn string) { // SQLite knows no other isolation
-		pool, _, s := gapless(t, e, dsn, series.Config{})
+		pool, _, s := gapless(t, e, dsn, numbers.SeriesConfig{})
 		for want := range int64(2) {
 			tx, err := pool.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
 			require.NoError(t, err)
@@ -283,7 +281,7 @@ func TestGaplessBySnapshotIsolation(t *testing.T) {
 	cfg, err := mysqldriver.ParseDSN(e.dsn(t))
 	require.NoError(t, err)
 	cfg.Params = map[string]string{"innodb_snapshot_isolation": "1"}
-	pool, _, s := gapless(t, e, cfg.FormatDSN(), series.Config{})
+	pool, _, s := gapless(t, e, cfg.FormatDSN(), numbers.SeriesConfig{})
 	_, err = next(t.Context(), t, pool, s, "a")
 	require.NoError(t, err, "which creates the row")
 
@@ -312,7 +310,7 @@ func TestSeriesBehindASnapshot(t *testing.T) {
 		if e.name != "mysql" { // MariaDB refuses by innodb_snapshot_isolation
 			return
 		}
-		pool, _, s := gapless(t, e, dsn, series.Config{Max: 2})
+		pool, _, s := gapless(t, e, dsn, numbers.SeriesConfig{Max: 2})
 		_, err := next(t.Context(), t, pool, s, "a") // 1
 		require.NoError(t, err)
 		require.ErrorContains(t, within(t, pool, func(tx *sql.Tx) error {

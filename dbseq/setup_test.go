@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // An account is a user of a database server, whose right password is "right" and who may do nothing
@@ -116,8 +116,8 @@ func TestStartFailsAtOnce(t *testing.T) {
 			// A start that tries again would do so for an hour.
 			_, err := snowlease.Open(t.Context(), a.open(c.dsn), snowlease.Config{Namespace: "orders", Wait: time.Hour})
 			errs := []error{err}
-			for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
-				_, err = segment.Open(t.Context(), a.open(c.dsn).Numbers(), segment.Config{Namespace: "shop", Name: "orders", Order: order})
+			for _, strict := range []bool{false, true} {
+				_, err = numbers.OpenSegment(t.Context(), a.open(c.dsn).Numbers(), numbers.SegmentConfig{Namespace: "shop", Name: "orders", Strict: strict})
 				errs = append(errs, err)
 			}
 			for _, err := range errs {

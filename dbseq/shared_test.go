@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/sqlnumbers"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -20,7 +21,7 @@ func TestSharedPoolWithoutAutocommit(t *testing.T) {
 			pool.SetMaxOpenConns(1)
 			c, err := dbseq.New(pool, dbseq.MySQL)
 			require.NoError(t, err)
-			numbers := c.Numbers()
+			numbers := c.Numbers().(*sqlnumbers.Store)
 			require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
 			require.NoError(t, numbers.Create(t.Context(), "shop/orders", 1))
 			_, err = pool.ExecContext(t.Context(), "SET autocommit = 0")

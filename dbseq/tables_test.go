@@ -41,7 +41,7 @@ func TestTablesByHand(t *testing.T) {
 		c, numbers := center(t, byHand, dbseq.WithoutMigrate()), segments(t, byHand, dbseq.WithoutMigrate())
 		for name, call := range map[string]func() error{
 			"dbseq/schema/":               func() error { _, err := c.Acquire(t.Context(), request("orders", 4)); return err },
-			"numbers/sqlsegments/schema/": func() error { _, err := numbers.Reserve(t.Context(), reserve(1)); return err },
+			"internal/sqlnumbers/schema/": func() error { _, err := numbers.Reserve(t.Context(), reserve(1)); return err },
 		} {
 			err := call()
 			require.ErrorContains(t, err, name+string(e.dialect)+".sql")
@@ -63,7 +63,7 @@ func TestTablesByHand(t *testing.T) {
 func runFile(t testing.TB, db *gorm.DB, e engine) { runSchema(t, db, e, "schema/") }
 
 func runSegmentFile(t testing.TB, db *gorm.DB, e engine) {
-	runSchema(t, db, e, "../numbers/sqlsegments/schema/")
+	runSchema(t, db, e, "../internal/sqlnumbers/schema/")
 }
 
 func runSchema(t testing.TB, db *gorm.DB, e engine, folder string) {
@@ -110,7 +110,7 @@ func TestAccountWithoutCreate(t *testing.T) {
 			require.ErrorIs(t, err, lease.ErrSetup)
 		}
 		file := string(a.e.dialect) + ".sql"
-		fail("dbseq/schema/"+file, "numbers/sqlsegments/schema/"+file)
+		fail("dbseq/schema/"+file, "internal/sqlnumbers/schema/"+file)
 		runFile(t, a.db, a.e)
 		runSegmentFile(t, a.db, a.e)
 		if a.e.speaks == "postgres" { // MySQL hides tables from accounts without rights on them

@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/internal/generator"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list idworker.GORM before every module that writes, so that the worker starts before them and stops after them"
@@ -34,7 +34,7 @@ func (p *Plugin) reserve(db *gorm.DB, k *key, n int) (*batch, error) {
 	if err == nil {
 		return b, k.holds(b.ids)
 	}
-	early := errors.Is(err, generator.ErrNotStarted) || errors.Is(err, generator.ErrClosed) || errors.Is(err, segment.ErrClosed)
+	early := errors.Is(err, generator.ErrNotStarted) || errors.Is(err, generator.ErrClosed) || errors.Is(err, numbers.ErrClosed)
 	// An error with a second cause, such as a quarantine, is not about the order of modules.
 	if caused := new(interface{ Unwrap() []error }); early && !errors.As(err, caused) {
 		err = fmt.Errorf("%w (%s)", err, remedy)

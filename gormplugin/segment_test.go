@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/gormplugin"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -71,7 +71,7 @@ func TestSegmentFaults(t *testing.T) {
 	for says, segments := range map[string]func(string) (snowflake.Source, error){
 		"there are no segments":              nil,
 		"returned no generator":              func(string) (snowflake.Source, error) { return nil, nil },
-		"returned no generator of that name": func(string) (snowflake.Source, error) { return (*segment.Issuer)(nil), nil },
+		"returned no generator of that name": func(string) (snowflake.Source, error) { return (*numbers.Segment)(nil), nil },
 		"closed for today":                   func(string) (snowflake.Source, error) { return nil, errors.New("closed for today") },
 	} {
 		db := openSQLite(t, gormplugin.New(&counter{}, gormplugin.Config{Segments: segments}), &Numbered{})

@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -35,7 +35,7 @@ type Clients struct {
 // A wiring is Clients, and what only fx has.
 type wiring struct {
 	Clients
-	numbers  segment.Store
+	numbers  numbers.Store
 	shutdown func() // ends the fx application; nil without fx
 }
 
@@ -141,5 +141,5 @@ func (w wiring) absent(what, with string) error {
 	if w.shutdown == nil {
 		return fmt.Errorf("%s: give %s; one that is nil counts as none", what, with)
 	}
-	return fmt.Errorf("%s in the fx graph: provide one, not nil, with its dependencies, such as a providers.Config. To fx, a *redis.Client, a *sqlsegments.Store, a *dbseq.Center and a client with a name tag are other types: fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))", what)
+	return fmt.Errorf("%s in the fx graph: provide one, not nil, with its dependencies, such as a providers.Config. To fx, a *redis.Client, a *dbseq.Center and a client with a name tag are other types: fx.Provide(fx.Annotate(newCenter, fx.As(new(lease.Center))))", what)
 }

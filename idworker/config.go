@@ -10,8 +10,7 @@ import (
 	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -86,17 +85,17 @@ type Config struct {
 	// Segments are sequences of small numbers in addition to the ids: see type Segments. They
 	// belong to Namespace, unless they have one of their own, which services then share. The
 	// environment variables are SEGMENTS_0_NAME and so on. Default: none.
-	Segments []segment.Config `yaml:"segments" json:"segments" envPrefix:"SEGMENTS_"`
+	Segments []numbers.SegmentConfig `yaml:"segments" json:"segments" envPrefix:"SEGMENTS_"`
 	// Series are numbers that begin anew with each period and count for each tenant, with or
 	// without gaps: see Segments.Series. They have a namespace as Segments do, and are kept in
 	// the database, whatever SegmentStore says. Default: none.
-	Series []series.Config `yaml:"series" json:"series" envPrefix:"SERIES_"`
+	Series []numbers.SeriesConfig `yaml:"series" json:"series" envPrefix:"SERIES_"`
 	// SegmentStore is where Segments are kept: auto, db, redis or db+redis. auto takes the
-	// database or Redis, whichever client is given, and fails if both are. A segment.Store
+	// database or Redis, whichever client is given, and fails if both are. A numbers.Store
 	// that the application provides takes the place of the database, and auto takes it.
 	// db+redis keeps them in the database and issues the numbers of strict order through
 	// Redis. With redis, create each name once by hand: Redis may have lost a name that it
-	// does not know. See package numbers/redissegments. In another store numbers begin anew: to
+	// does not know. See redisseq.Numbers. In another store numbers begin anew: to
 	// move them, see docs/upgrade.md. Default: auto.
 	SegmentStore SegmentStore `yaml:"segment_store" json:"segment_store" env:"SEGMENT_STORE"`
 }

@@ -13,9 +13,8 @@ import (
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/numbers/ordernumber"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -142,7 +141,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		}, []string{
 			"sequence is set, but mode db counts no ids in Redis: leave it out, or set mode redis-sequence",
 		}},
-		{"segment", func(c *idworker.Config) { c.Segments = []segment.Config{{Name: "a"}, {Name: "a", Order: "x"}} }, []string{`segments[1].order "x" is unknown: choose process, strict`, `segments[1].name "a" is used twice`}},
+		{"segment", func(c *idworker.Config) { c.Segments = []numbers.SegmentConfig{{Name: "a"}, {Name: "a", Start: -1}} }, []string{`segments[1].start -1 is not from 1 to max`, `segments[1].name "a" is used twice`}},
 		{"local source", func(c *idworker.Config) { c.Mode, c.Local.Source = idworker.ModeLocal, "mac" }, []string{`local.source "mac"`, "explicit"}},
 		{"local worker low", func(c *idworker.Config) { c.Mode, c.Local.Worker = idworker.ModeLocal, &minus }, []string{"local.worker -1", "0 to 31"}},
 		{"local worker high", func(c *idworker.Config) { c.Mode, c.Local.Worker = idworker.ModeLocal, &big }, []string{"local.worker 32", "0 to 31"}},
@@ -207,17 +206,17 @@ func TestDefaultsOfOtherModesAreNoFaults(t *testing.T) {
 		require.NoError(t, c.WithDefaults().Validate(), mode)
 		require.Equal(t, c.WithDefaults(), c.WithDefaults().WithDefaults(), mode)
 	}
-	segments := []segment.Config{{Name: "a"}}
+	segments := []numbers.SegmentConfig{{Name: "a"}}
 	never := idworker.StoreConfig{Durable: true}
 	require.NoError(t, idworker.Config{Namespace: "orders", Mode: idworker.ModeLocal, Store: never, Segments: segments}.Validate(), "that of the segments")
 	prefixed := idworker.StoreConfig{TablePrefix: "orders_"}
-	require.NoError(t, idworker.Config{Namespace: "orders", Mode: idworker.ModeLocal, Store: prefixed, Series: []series.Config{{Name: "invoices"}}}.Validate(), "that of the series")
+	require.NoError(t, idworker.Config{Namespace: "orders", Mode: idworker.ModeLocal, Store: prefixed, Series: []numbers.SeriesConfig{{Name: "invoices"}}}.Validate(), "that of the series")
 	require.ErrorContains(t, idworker.Config{Mode: idworker.ModeLocal, Segments: segments}.Validate(), "namespace is empty", "others may have the default, too")
 }
 
 // Every decoder uses the same snake_case name for a key.
 func TestTagsAgree(t *testing.T) {
-	for _, c := range []any{idworker.Config{}, idworker.LeaseConfig{}, idworker.StoreConfig{}, idworker.SequenceConfig{}, snowflake.Layout{}, hostseq.Config{}, segment.Config{}, ordernumber.Config{}} {
+	for _, c := range []any{idworker.Config{}, idworker.LeaseConfig{}, idworker.StoreConfig{}, idworker.SequenceConfig{}, snowflake.Layout{}, hostseq.Config{}, numbers.SegmentConfig{}, ordernumber.Config{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(c)) {
 			name := f.Tag.Get("yaml")
 			require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)

@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -34,7 +34,7 @@ func TestGORM(t *testing.T) {
 	t.Parallel()
 	cfg := idworker.Config{
 		Namespace: "orders", Store: idworker.StoreConfig{Skew: time.Millisecond},
-		Segments: []segment.Config{{Name: "invoices", Start: 500, Order: segment.OrderStrict}},
+		Segments: []numbers.SegmentConfig{{Name: "invoices", Start: 500, Strict: true}},
 	}
 	database := fx.Supply(newSQLite(t))
 	var db *gorm.DB
@@ -57,7 +57,7 @@ func TestGORM(t *testing.T) {
 	require.ErrorContains(t, db.Create(&Member{}).Error, `"members" is not configured (configured: ["invoices"])`)
 	app.RequireStop()
 	fails(&Order{}, snowlease.ErrClosed)
-	fails(&Invoice{}, segment.ErrClosed)
+	fails(&Invoice{}, numbers.ErrClosed)
 
 	worker, err := snowlease.Fixed(snowflake.Layout{}, 5)
 	require.NoError(t, err)

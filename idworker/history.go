@@ -7,8 +7,8 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/numbers/history"
-	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // clockFault is how far the clocks of two hosts with worker ids may be apart: each may
@@ -63,7 +63,7 @@ func (p plan) history(w *IdWorker) (*history.Issuer, error) {
 }
 
 // past returns what counts backdated ids beside the leases of a center, or nil.
-func past(c lease.Center) segment.Store {
+func past(c lease.Center) numbers.Store {
 	if c == nil {
 		return nil
 	}

@@ -13,23 +13,23 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/numbers/history"
-	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // Module provides *IdWorker to an fx application. The application supplies:
 //   - a Config, as a value;
 //   - what Config.Mode needs: a *gorm.DB or a redis.UniversalClient, or a lease.Center in
 //     its place, such as from dbseq.Open; nothing in mode local;
-//   - the same for Config.Segments, where a segment.Store, such as Numbers of a dbseq.Center,
+//   - the same for Config.Segments, where a numbers.Store, such as Numbers of a dbseq.Center,
 //     takes the place of a *gorm.DB;
 //   - optionally a *slog.Logger. The default is slog.Default(): supply one with
 //     slog.DiscardHandler for silence.
 //
 // OnStart borrows the worker id within Config.Wait and the start's context, and OnStop gives
 // it back. The application closes the clients, the center and the store that it supplies. To fx, a
-// center or a segment.Store whose constructor lacks a dependency is absent, and another store takes
-// its place: fx.Invoke(func(lease.Center, segment.Store) {}) makes that an error. An
+// center or a numbers.Store whose constructor lacks a dependency is absent, and another store takes
+// its place: fx.Invoke(func(lease.Center, numbers.Store) {}) makes that an error. An
 // application that asks for no ids takes no lease. To use a worker of your own, such as one of
 // snowlease.Fixed in a test, add fx.Replace(worker) instead of a Config.
 //
@@ -48,7 +48,7 @@ type graph struct {
 	Lifecycle  fx.Lifecycle
 	Shutdowner fx.Shutdowner         `optional:"true"`
 	Center     lease.Center          `optional:"true"`
-	Numbers    segment.Store         `optional:"true"`
+	Numbers    numbers.Store         `optional:"true"`
 	DB         *gorm.DB              `optional:"true"`
 	Redis      redis.UniversalClient `optional:"true"`
 	Logger     *slog.Logger          `optional:"true"`
@@ -120,7 +120,7 @@ func Named(name string, cfg Config) fx.Option {
 		return fx.Error(errors.New("snowlease: named: the name is empty: give the name that the name tag has"))
 	}
 	if len(cfg.Segments)+len(cfg.Series) > 0 {
-		return fx.Error(fmt.Errorf("snowlease: named %q: only Module opens segments and series: set them in its Config, or use segment.Open and series.Open", name))
+		return fx.Error(fmt.Errorf("snowlease: named %q: only Module opens segments and series: set them in its Config, or use numbers.OpenSegment and numbers.OpenSeries", name))
 	}
 	tag := fx.ResultTags(fmt.Sprintf("name:%q", name))
 	build := func(c graph) (*built, error) {

@@ -26,9 +26,8 @@ import (
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/numbers/history"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -92,9 +91,9 @@ func TestStartAfterStop(t *testing.T) {
 			var small *idworker.Segments
 			more := fx.Populate(&small)
 			if inDB {
-				cfg.Segments = []segment.Config{{Name: "prefetched"}, {Name: "strict", Order: segment.OrderStrict}}
+				cfg.Segments = []numbers.SegmentConfig{{Name: "prefetched"}, {Name: "strict", Strict: true}}
 				cfg.Reserved, more = 1, fx.Options(more, backdated(&past))
-				cfg.Series = []series.Config{{Name: "invoices", Period: series.Year}}
+				cfg.Series = []numbers.SeriesConfig{{Name: "invoices", Period: numbers.Year}}
 			}
 			a := app(t, &w, fx.Supply(cfg), s.provide(t), more)
 			stream, err := w.For(2)
@@ -136,7 +135,7 @@ func TestStartAfterStop(t *testing.T) {
 func TestBuiltAndNeverStarted(t *testing.T) {
 	var w *idworker.IdWorker
 	var s *idworker.Segments
-	cfg := idworker.Config{Namespace: "orders", Segments: []segment.Config{{Name: "orders"}}}
+	cfg := idworker.Config{Namespace: "orders", Segments: []numbers.SegmentConfig{{Name: "orders"}}}
 	require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(newSQLite(t), cfg), fx.Populate(&w, &s)).Err())
 }
 
@@ -180,7 +179,7 @@ func TestForgottenPlugin(t *testing.T) {
 // application does, or the default one.
 func TestFailedStartIsLogged(t *testing.T) {
 	t.Parallel()
-	cfg := idworker.Config{Namespace: "orders", Wait: time.Second, Segments: []segment.Config{{Name: "invoices", Create: segment.CreateNever}}}
+	cfg := idworker.Config{Namespace: "orders", Wait: time.Second, Segments: []numbers.SegmentConfig{{Name: "invoices", MustExist: true}}}
 	other := cfg
 	other.Preset = "jssafe"
 	db := newSQLite(t, other)
@@ -239,7 +238,7 @@ func TestCenterDownAtStart(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	redis, worker := universal(closedRedis(t)), fx.Invoke(func(*idworker.IdWorker) {})
-	numbers := idworker.Config{Mode: idworker.ModeLocal, SegmentStore: idworker.SegmentStoreRedis, Segments: []segment.Config{{Name: "orders"}}}
+	numbers := idworker.Config{Mode: idworker.ModeLocal, SegmentStore: idworker.SegmentStoreRedis, Segments: []numbers.SegmentConfig{{Name: "orders"}}}
 	const check = "check that the server runs, and that this host reaches it at this address; a start waits for it for up to wait (2s)"
 	for name, c := range map[string]struct {
 		cfg  idworker.Config
@@ -355,7 +354,7 @@ func TestTwoNamedWorkers(t *testing.T) {
 	require.Less(t, id, int64(1)<<53)
 	a.RequireStop()
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("", jssafe)).Err(), "name is empty")
-	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{Segments: []segment.Config{{Name: "orders"}}})).Err(), "only Module opens segments")
+	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{Segments: []numbers.SegmentConfig{{Name: "orders"}}})).Err(), "only Module opens segments")
 	bad := fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{}), fx.Invoke(fx.Annotate(func(*idworker.IdWorker) {}, fx.ParamTags(`name:"x"`))))
 	require.ErrorContains(t, bad.Err(), `snowlease: worker "x": snowlease: config: namespace is empty`)
 }
@@ -414,8 +413,8 @@ func TestOpenWithoutFx(t *testing.T) {
 		{idworker.Config{Mode: "db"}, idworker.Clients{}, "snowlease: mode db: no *gorm.DB and no lease.Center: give Clients a DB, or without GORM a Center, such as one of dbseq.Open" + none},
 		{idworker.Config{Mode: "redis"}, idworker.Clients{}, "snowlease: mode redis: no redis.UniversalClient: give Clients a Redis" + none},
 		{idworker.Config{Lease: idworker.LeaseConfig{ShutdownOnLoss: true}}, idworker.Clients{Center: c}, "lease.shutdown_on_loss needs an fx application"},
-		{idworker.Config{Segments: []segment.Config{{Name: "bills"}}}, idworker.Clients{Center: c}, "only Module opens segments and series: use segment.Open"},
-		{idworker.Config{Series: []series.Config{{Name: "bills"}}}, idworker.Clients{Center: c}, "only Module opens segments and series"},
+		{idworker.Config{Segments: []numbers.SegmentConfig{{Name: "bills"}}}, idworker.Clients{Center: c}, "only Module opens segments and series: use numbers.OpenSegment"},
+		{idworker.Config{Series: []numbers.SeriesConfig{{Name: "bills"}}}, idworker.Clients{Center: c}, "only Module opens segments and series"},
 		{idworker.Config{Store: idworker.StoreConfig{WaitReplicas: 1}}, idworker.Clients{DB: db}, "store.wait_replicas 1: leave it out; configure the database"},
 	} {
 		c.cfg.Namespace = "orders"
@@ -434,26 +433,26 @@ func TestWithoutGORM(t *testing.T) {
 			name := namespace(t)
 			cfg := idworker.Config{
 				Namespace: "orders", Reserved: 1, SegmentStore: where, Store: idworker.StoreConfig{Skew: time.Millisecond},
-				Segments: []segment.Config{{Name: name, Start: 1000, Order: segment.OrderStrict}},
+				Segments: []numbers.SegmentConfig{{Name: name, Start: 1000, Strict: true}},
 			}
 			clients := fx.Options()
 			if before != "" {
 				clients = universal(newRedis(t, testserver.Redis(t)))
 			}
 			var (
-				w       *idworker.IdWorker
-				past    *history.Issuer
-				s       *idworker.Segments
-				center  lease.Center
-				numbers segment.Store
+				w      *idworker.IdWorker
+				past   *history.Issuer
+				s      *idworker.Segments
+				center lease.Center
+				store  numbers.Store
 			)
-			a := app(t, &w, fx.Supply(cfg), clients, fx.Populate(&past, &s, &center, &numbers), fx.Provide(
+			a := app(t, &w, fx.Supply(cfg), clients, fx.Populate(&past, &s, &center, &store), fx.Provide(
 				func(lc fx.Lifecycle) (lease.Center, error) {
 					c, err := dbseq.Open("sqlite", dsn)
 					lc.Append(fx.StopHook(c.Close))
 					return c, err
 				},
-				func(c lease.Center) segment.Store { return c.(*dbseq.Center).Numbers() },
+				func(c lease.Center) numbers.Store { return c.(*dbseq.Center).Numbers() },
 			))
 			a.RequireStart()
 			id, err := w.NextIDWait(t.Context())

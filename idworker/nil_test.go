@@ -8,9 +8,9 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/sqlsegments"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
+	"github.com/snowlease/snowlease/internal/sqlnumbers"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // A nil client, center or store counts as none, also in an interface.
@@ -23,10 +23,10 @@ func TestNil(t *testing.T) {
 	}
 	_, err := idworker.Open(t.Context(), cfg, idworker.Clients{Center: (*dbseq.Center)(nil)})
 	require.ErrorContains(t, err, "that is nil counts as none")
-	for _, store := range []segment.Store{nil, (*sqlsegments.Store)(nil), (*redissegments.Store)(nil)} {
-		_, err = segment.New(store, segment.Config{Namespace: "shop", Name: "orders"}, nil)
+	for _, store := range []numbers.Store{nil, (*sqlnumbers.Store)(nil), (*redisnumbers.Store)(nil)} {
+		_, err = numbers.NewSegment(store, numbers.SegmentConfig{Namespace: "shop", Name: "orders"}, nil)
 		require.ErrorContains(t, err, "the store is nil")
-		_, err = redissegments.NewDispenser(closedRedis(t), store, segment.Config{Namespace: "shop", Name: "orders"}, nil)
+		_, err = redisnumbers.NewDispenser(closedRedis(t), store, numbers.SegmentConfig{Namespace: "shop", Name: "orders"}, nil)
 		require.ErrorContains(t, err, "nil")
 	}
 }

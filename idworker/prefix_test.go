@@ -15,7 +15,7 @@ import (
 
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/testserver"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 func tablesOf(t *testing.T, db *gorm.DB) []string {
@@ -32,7 +32,7 @@ func TestTablePrefix(t *testing.T) {
 	t.Parallel()
 	cfg := idworker.Config{
 		Namespace: "orders", Mode: idworker.ModeDB, Store: idworker.StoreConfig{TablePrefix: "shop_"},
-		Segments: []segment.Config{{Name: "order_no", Start: 1}},
+		Segments: []numbers.SegmentConfig{{Name: "order_no", Start: 1}},
 	}
 	db := openDB(t, sqlite.Open(filepath.Join(t.TempDir(), "app.db")))
 	var w *idworker.IdWorker

@@ -15,9 +15,8 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/internal/numberstore"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -33,24 +32,24 @@ import (
 // The tag `idworker:"segment=invoices"` fills the key of a GORM model. It also holds the series of
 // Config.Series. All methods are safe for concurrent use.
 type Segments struct {
-	byName map[string]*segment.Issuer
-	series map[string]*series.Series
+	byName map[string]*numbers.Segment
+	series map[string]*numbers.Series
 	stores []io.Closer
 	log    *slog.Logger
 }
 
-// numbers is a segment or a series.
-type numbers interface {
+// member is a segment or a series.
+type member interface {
 	Start(ctx context.Context) error
 	Close() error
-	Status() segment.Status
+	Status() numbers.Status
 	Reset()
 	Healthy() error
 }
 
 // all returns the segments, then the series, sorted by name.
-func (s *Segments) all() []numbers {
-	var list []numbers
+func (s *Segments) all() []member {
+	var list []member
 	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
 		list = append(list, s.byName[name])
 	}
@@ -67,7 +66,7 @@ func newSegments(cfg Config, c graph) (*Segments, error) {
 	if err := cfg.checkSegments(); err != nil {
 		return nil, err
 	}
-	s := &Segments{byName: make(map[string]*segment.Issuer), series: make(map[string]*series.Series), log: o.Logger}
+	s := &Segments{byName: make(map[string]*numbers.Segment), series: make(map[string]*numbers.Series), log: o.Logger}
 	if len(cfg.Segments)+len(cfg.Series) == 0 {
 		return s, nil
 	}
@@ -96,13 +95,13 @@ func (s *Segments) make(c Config, o wiring) error {
 	if err != nil {
 		return err
 	}
-	var db segment.Store // one pool for all
+	var db numbers.Store // one pool for all
 	if where != SegmentStoreRedis || len(c.Series) > 0 {
 		if db, err = s.database(c, o, where); err != nil {
 			return err
 		}
 	}
-	storeOf := func(segment.Config) (segment.Store, error) { return db, nil }
+	storeOf := func(numbers.SegmentConfig) (numbers.Store, error) { return db, nil }
 	if where != SegmentStoreDB {
 		if storeOf, err = s.onRedis(c, o.Redis, where, db); err != nil {
 			return err
@@ -114,7 +113,7 @@ func (s *Segments) make(c Config, o wiring) error {
 		if err != nil {
 			return err
 		}
-		issuer, err := segment.New(store, g, segment.WithLogger(s.log))
+		issuer, err := numbers.NewSegment(store, g, numbers.WithLogger(s.log))
 		if err != nil {
 			return err
 		}
@@ -149,7 +148,7 @@ func (c Config) segmentStore(o wiring) (SegmentStore, error) {
 }
 
 // database returns the store in SQL.
-func (s *Segments) database(c Config, o wiring, where SegmentStore) (segment.Store, error) {
+func (s *Segments) database(c Config, o wiring, where SegmentStore) (numbers.Store, error) {
 	if o.numbers != nil {
 		return o.numbers, nil
 	}
@@ -158,7 +157,7 @@ func (s *Segments) database(c Config, o wiring, where SegmentStore) (segment.Sto
 		if len(c.Series) > 0 {
 			what = "series"
 		}
-		return nil, fmt.Errorf("%s: %w", what, o.absent("no *gorm.DB and no segment.Store", ""))
+		return nil, fmt.Errorf("%s: %w", what, o.absent("no *gorm.DB and no numbers.Store", ""))
 	}
 	own, err := gormdb.Center(o.DB, dbseq.WithTablePrefix(c.Store.TablePrefix))
 	if err != nil {
@@ -170,21 +169,21 @@ func (s *Segments) database(c Config, o wiring, where SegmentStore) (segment.Sto
 
 // onRedis returns what makes the store of a segment: in Redis, or in db with a dispenser in Redis
 // for a strict order.
-func (s *Segments) onRedis(c Config, client redis.UniversalClient, where SegmentStore, db segment.Store) (func(segment.Config) (segment.Store, error), error) {
+func (s *Segments) onRedis(c Config, client redis.UniversalClient, where SegmentStore, db numbers.Store) (func(numbers.SegmentConfig) (numbers.Store, error), error) {
 	quarantine := redisseq.WithDurable(c.Store.Durable)
 	if where == SegmentStoreRedis {
-		own, err := redissegments.New(client, quarantine, redisseq.WithWaitReplicas(c.Store.WaitReplicas, c.replicaTime()))
+		own, err := redisnumbers.New(client, quarantine, redisseq.WithWaitReplicas(c.Store.WaitReplicas, c.replicaTime()))
 		if err != nil {
 			return nil, err
 		}
 		s.stores = append(s.stores, own)
-		return func(segment.Config) (segment.Store, error) { return own, nil }, nil
+		return func(numbers.SegmentConfig) (numbers.Store, error) { return own, nil }, nil
 	}
-	return func(g segment.Config) (segment.Store, error) {
-		if g.Order != segment.OrderStrict {
+	return func(g numbers.SegmentConfig) (numbers.Store, error) {
+		if !g.Strict {
 			return db, nil
 		}
-		d, err := redissegments.NewDispenser(client, db, g, quarantine)
+		d, err := redisnumbers.NewDispenser(client, db, g, quarantine)
 		if err != nil {
 			return nil, err
 		}
@@ -194,13 +193,13 @@ func (s *Segments) onRedis(c Config, client redis.UniversalClient, where Segment
 }
 
 // makeSeries creates the series of c, which are in SQL.
-func (s *Segments) makeSeries(c Config, db segment.Store) error {
+func (s *Segments) makeSeries(c Config, db numbers.Store) error {
 	for _, cfg := range c.Series {
 		_, ok := db.(numberstore.Reader)
-		if _, onRedis := db.(*redissegments.Store); !ok || onRedis {
-			return fmt.Errorf("series %s: %T is no database: provide a *gorm.DB, or a segment.Store, the Numbers of a dbseq.Center", cfg.Name, db)
+		if _, onRedis := db.(*redisnumbers.Store); !ok || onRedis {
+			return fmt.Errorf("series %s: %T is no database: provide a *gorm.DB, or a numbers.Store, the Numbers of a dbseq.Center", cfg.Name, db)
 		}
-		one, err := series.New(db, cfg)
+		one, err := numbers.NewSeries(db, cfg)
 		if err != nil {
 			return err
 		}
@@ -215,7 +214,7 @@ func (s *Segments) start(ctx context.Context) error {
 			return err
 		}
 		st := n.Status()
-		s.log.Info("idworker segment opened", "segment", st.Name, "store", st.Store, "order", st.Order)
+		s.log.Info("idworker segment opened", "segment", st.Name, "store", st.Store, "strict", st.Strict)
 	}
 	return nil
 }
@@ -234,7 +233,7 @@ func (s *Segments) close() error {
 
 // Of returns the issuer of the named sequence, or an error if Config.Segments has no such
 // name. Of may be called before the start; the issuer returns ErrNotStarted until then.
-func (s *Segments) Of(name string) (*segment.Issuer, error) {
+func (s *Segments) Of(name string) (*numbers.Segment, error) {
 	if issuer, ok := s.byName[name]; ok {
 		return issuer, nil
 	}
@@ -242,8 +241,8 @@ func (s *Segments) Of(name string) (*segment.Issuer, error) {
 }
 
 // Series returns the named series, or an error if Config.Series has no such name. Before the
-// start, it returns segment.ErrNotStarted for each number.
-func (s *Segments) Series(name string) (*series.Series, error) {
+// start, it returns numbers.ErrNotStarted for each number.
+func (s *Segments) Series(name string) (*numbers.Series, error) {
 	if one, ok := s.series[name]; ok {
 		return one, nil
 	}
@@ -252,10 +251,10 @@ func (s *Segments) Series(name string) (*series.Series, error) {
 
 // Status returns the status of each segment that has started, then of each series, sorted by name.
 // It does no I/O.
-func (s *Segments) Status() []segment.Status {
-	var list []segment.Status
+func (s *Segments) Status() []numbers.Status {
+	var list []numbers.Status
 	for _, n := range s.all() {
-		if st := n.Status(); st.State != segment.StateNotStarted {
+		if st := n.Status(); st.State != numbers.StateNotStarted {
 			list = append(list, st)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/internal/test/testserver"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -36,16 +36,16 @@ func TestSegments(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			shop, staging, common := namespace(t), namespace(t), namespace(t)
-			cfg := idworker.Config{SegmentStore: c.store, Segments: []segment.Config{
-				{Name: "orders", Start: 1000, Order: segment.OrderStrict},
+			cfg := idworker.Config{SegmentStore: c.store, Segments: []numbers.SegmentConfig{
+				{Name: "orders", Start: 1000, Strict: true},
 				{Name: "members", Start: 5},
-				{Namespace: common, Name: "shared", Start: 7, Order: segment.OrderStrict},
+				{Namespace: common, Name: "shared", Start: 7, Strict: true},
 			}}
 			clients := fx.Supply(newSQLite(t))
 			if c.store != "" {
 				client := newRedis(t, testserver.Redis(t))
 				clients = fx.Options(clients, universal(client))
-				store, err := redissegments.New(client)
+				store, err := redisnumbers.New(client)
 				require.NoError(t, err)
 				for name, start := range map[string]int64{ // Redis creates no name by itself: it may have lost it
 					shop + "/orders": 1000, shop + "/members": 5, staging + "/orders": 1000, staging + "/members": 5, common + "/shared": 7,
@@ -89,7 +89,7 @@ func TestSegments(t *testing.T) {
 				require.Equal(t, cfg.Namespace+"/members", m.Status().Name)
 				a.RequireStop()
 				_, err = g.Next(t.Context())
-				require.ErrorIs(t, err, segment.ErrClosed)
+				require.ErrorIs(t, err, numbers.ErrClosed)
 			}
 		})
 	}
@@ -100,16 +100,16 @@ func TestSegments(t *testing.T) {
 func TestWaitReplicasOfSegments(t *testing.T) {
 	t.Parallel()
 	client := newRedis(t, testserver.Redis(t))
-	store, err := redissegments.New(client)
+	store, err := redisnumbers.New(client)
 	require.NoError(t, err)
 	for where, want := range map[idworker.SegmentStore]error{idworker.SegmentStoreRedis: redisseq.ErrNotReplicated, idworker.SegmentStoreDBRedis: nil} {
-		g := segment.Config{Namespace: namespace(t), Name: "orders", Order: segment.OrderStrict}
+		g := numbers.SegmentConfig{Namespace: namespace(t), Name: "orders", Strict: true}
 		if want != nil {
 			require.NoError(t, store.Create(t.Context(), g.Namespace+"/orders", 1))
 		}
 		var s *idworker.Segments
 		a := fxtest.New(t, fx.NopLogger, idworker.Module, universal(client), fx.Supply(newSQLite(t)), fx.Populate(&s),
-			fx.Supply(idworker.Config{Namespace: "shop", SegmentStore: where, Store: idworker.StoreConfig{WaitReplicas: 1}, Segments: []segment.Config{g}}))
+			fx.Supply(idworker.Config{Namespace: "shop", SegmentStore: where, Store: idworker.StoreConfig{WaitReplicas: 1}, Segments: []numbers.SegmentConfig{g}}))
 		a.RequireStart()
 		numbers, err := s.Of(g.Name)
 		require.NoError(t, err)
@@ -136,8 +136,8 @@ func TestSegmentsWarn(t *testing.T) {
 	server := universal(newRedis(t, testserver.Redis(t)))
 	for _, where := range []idworker.SegmentStore{idworker.SegmentStoreDB, idworker.SegmentStoreDBRedis} {
 		var j journal
-		cfg := idworker.Config{Namespace: namespace(t), SegmentStore: where, Segments: []segment.Config{
-			{Name: "a", Order: segment.OrderStrict}, {Name: "b", Order: segment.OrderStrict},
+		cfg := idworker.Config{Namespace: namespace(t), SegmentStore: where, Segments: []numbers.SegmentConfig{
+			{Name: "a", Strict: true}, {Name: "b", Strict: true},
 		}}
 		a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, db), server, j.provide(), fx.Invoke(func(*idworker.Segments) {}))
 		a.RequireStart().RequireStop()
@@ -147,10 +147,10 @@ func TestSegmentsWarn(t *testing.T) {
 }
 
 func TestSegmentsThatCannotBe(t *testing.T) {
-	orders := []segment.Config{{Name: "orders"}}
-	never := []segment.Config{{Name: "orders"}, {Name: "members", Create: segment.CreateNever}}
+	orders := []numbers.SegmentConfig{{Name: "orders"}}
+	never := []numbers.SegmentConfig{{Name: "orders"}, {Name: "members", MustExist: true}}
 	db, client := fx.Supply(newSQLite(t)), universal(newRedis(t, miniredis.RunT(t).Addr()))
-	strict := []segment.Config{{Name: "orders", Order: segment.OrderStrict}}
+	strict := []numbers.SegmentConfig{{Name: "orders", Strict: true}}
 	locked := miniredis.RunT(t)
 	locked.RequireAuth("right")
 	refused := fx.Options(db, universal(newRedis(t, locked.Addr())))
@@ -159,15 +159,15 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		cfg     idworker.Config
 		clients fx.Option
 	}{
-		{"segment_store auto: no *gorm.DB, redis.UniversalClient or segment.Store in the fx graph: provide one, not nil, with its dependencies", idworker.Config{Segments: orders}, fx.Options()},
+		{"segment_store auto: no *gorm.DB, redis.UniversalClient or numbers.Store in the fx graph: provide one, not nil, with its dependencies", idworker.Config{Segments: orders}, fx.Options()},
 		{`segment_store auto: there are both a *gorm.DB and a Redis client: set "db", "redis" or "db+redis", which has the numbers so far`, idworker.Config{Segments: orders}, fx.Options(db, client)},
-		{"segment_store db: no *gorm.DB and no segment.Store in the fx graph: provide one", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
+		{"segment_store db: no *gorm.DB and no numbers.Store in the fx graph: provide one", idworker.Config{Segments: orders, SegmentStore: "db"}, client},
 		{"segment_store redis: no redis", idworker.Config{Segments: orders, SegmentStore: "redis"}, db},
 		{"segment_store db+redis: no redis", idworker.Config{Segments: orders, SegmentStore: "db+redis"}, db},
 		{`segment_store "etcd" is unknown`, idworker.Config{SegmentStore: "etcd"}, db},
 		{`"orders" is used twice`, idworker.Config{Segments: append(orders, orders...)}, db},
 		{"wait -1s is negative", idworker.Config{Segments: orders, Wait: -time.Second}, db},
-		{"segments[0]", idworker.Config{Segments: []segment.Config{{Name: "a b"}}}, db},
+		{"segments[0]", idworker.Config{Segments: []numbers.SegmentConfig{{Name: "a b"}}}, db},
 		{"open \"orders/orders\": segment: no number available: redisseq: reserve", idworker.Config{Segments: orders, SegmentStore: "redis", Wait: time.Hour}, refused},
 		{"open \"orders/orders\": segment: no number available: redisseq: look at", idworker.Config{Segments: strict, SegmentStore: "redis", Wait: time.Hour}, refused},
 		{"open \"orders/orders\": segment: no number available: redisseq: install", idworker.Config{Segments: strict, SegmentStore: "db+redis", Wait: time.Hour}, refused},

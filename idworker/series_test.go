@@ -1,6 +1,7 @@
 package idworker_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
@@ -11,9 +12,8 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -23,8 +23,8 @@ func TestSeries(t *testing.T) {
 	t.Parallel()
 	cfg := idworker.Config{
 		Namespace: namespace(t), Store: idworker.StoreConfig{Durable: true},
-		Segments: []segment.Config{{Name: "members"}},
-		Series:   []series.Config{{Name: "bills", Format: "B{000}", Gapless: true}, {Name: "orders"}},
+		Segments: []numbers.SegmentConfig{{Name: "members"}},
+		Series:   []numbers.SeriesConfig{{Name: "bills", Format: "B{000}", Gapless: true}, {Name: "orders"}},
 	}
 	db := newSQLite(t, cfg)
 	var s *idworker.Segments
@@ -32,8 +32,8 @@ func TestSeries(t *testing.T) {
 	orders, err := s.Series("orders")
 	require.NoError(t, err)
 	_, err = orders.Next(t.Context(), "")
-	require.ErrorIs(t, err, segment.ErrNotStarted)
-	require.ErrorIs(t, s.Healthy(), segment.ErrNotStarted)
+	require.ErrorIs(t, err, numbers.ErrNotStarted)
+	require.ErrorIs(t, s.Healthy(), numbers.ErrNotStarted)
 	a.RequireStart()
 	bills, err := s.Series("bills")
 	require.NoError(t, err)
@@ -54,39 +54,39 @@ func TestSeries(t *testing.T) {
 
 	var names []string
 	for _, st := range s.Status() {
-		names = append(names, st.Name+" "+string(st.Order))
+		names = append(names, fmt.Sprint(st.Name, " ", st.Strict))
 	}
 	ns := cfg.Namespace
-	require.Equal(t, []string{ns + "/members process", ns + "/bills gapless", ns + "/orders strict"}, names)
+	require.Equal(t, []string{ns + "/members false", ns + "/bills true", ns + "/orders true"}, names)
 	require.NoError(t, s.Healthy())
 	_, err = s.Series("nobody")
 	require.ErrorContains(t, err, `series "nobody" is not configured (configured: ["bills" "orders"])`)
 	a.RequireStop()
 	_, err = orders.Next(t.Context(), "")
-	require.ErrorIs(t, err, segment.ErrClosed, "although it has numbers left")
-	require.ErrorIs(t, orders.Healthy(), segment.ErrClosed)
+	require.ErrorIs(t, err, numbers.ErrClosed, "although it has numbers left")
+	require.ErrorIs(t, orders.Healthy(), numbers.ErrClosed)
 }
 
 // What Module cannot open is an error of the graph, by its key. Series are in a database,
-// whatever segment.Store the graph has.
+// whatever numbers.Store the graph has.
 func TestSeriesFaults(t *testing.T) {
 	t.Parallel()
-	one := idworker.Config{Mode: idworker.ModeLocal, Series: []series.Config{{Name: "a"}}}
-	stored := func(s segment.Store) fx.Option { return fx.Provide(func() segment.Store { return s }) }
-	redisStore, err := redissegments.New(newRedis(t, miniredis.RunT(t).Addr()), redisseq.WithDurable(true))
+	one := idworker.Config{Mode: idworker.ModeLocal, Series: []numbers.SeriesConfig{{Name: "a"}}}
+	stored := func(s numbers.Store) fx.Option { return fx.Provide(func() numbers.Store { return s }) }
+	redisStore, err := redisnumbers.New(newRedis(t, miniredis.RunT(t).Addr()), redisseq.WithDurable(true))
 	require.NoError(t, err)
 	for _, c := range []struct {
 		says  string
 		cfg   idworker.Config
 		store fx.Option
 	}{
-		{`series[0].period "hour" is unknown`, idworker.Config{Series: []series.Config{{Name: "a", Period: "hour"}}}, nil},
-		{`series[1].name "a" is used twice`, idworker.Config{Series: []series.Config{{Name: "a"}, {Name: "a"}}}, nil},
-		{`series[0].name "b" is used twice`, idworker.Config{Segments: []segment.Config{{Name: "b"}}, Series: []series.Config{{Name: "b"}}}, nil},
-		{`segments[0].name "a.b" is that of a scope of the series a`, idworker.Config{Segments: []segment.Config{{Name: "a.b"}}, Series: []series.Config{{Name: "a"}}}, nil},
+		{`series[0].period "hour" is unknown`, idworker.Config{Series: []numbers.SeriesConfig{{Name: "a", Period: "hour"}}}, nil},
+		{`series[1].name "a" is used twice`, idworker.Config{Series: []numbers.SeriesConfig{{Name: "a"}, {Name: "a"}}}, nil},
+		{`series[0].name "b" is used twice`, idworker.Config{Segments: []numbers.SegmentConfig{{Name: "b"}}, Series: []numbers.SeriesConfig{{Name: "b"}}}, nil},
+		{`segments[0].name "a.b" is that of a scope of the series a`, idworker.Config{Segments: []numbers.SegmentConfig{{Name: "a.b"}}, Series: []numbers.SeriesConfig{{Name: "a"}}}, nil},
 		{"series: no *gorm.DB", one, nil},
 		{"idworker_test.onlyStore is no database", one, stored(onlyStore{})},
-		{"series a: *redissegments.Store is no database", one, stored(redisStore)},
+		{"series a: *redisnumbers.Store is no database", one, stored(redisStore)},
 	} {
 		c.cfg.Namespace = "orders"
 		if c.store == nil {
@@ -97,4 +97,4 @@ func TestSeriesFaults(t *testing.T) {
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("a", one)).Err(), "only Module opens")
 }
 
-type onlyStore struct{ segment.Store }
+type onlyStore struct{ numbers.Store }

@@ -23,8 +23,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -40,8 +39,8 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		inRedis  = idworker.Config{Namespace: "orders", Mode: idworker.ModeRedis, Store: idworker.StoreConfig{Skew: time.Millisecond, Durable: true}}
 		stored   = idworker.Config{Namespace: "orders", Mode: idworker.ModeDB}
 		seventh  = int64(7)
-		serial   = idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Durable: true}, Series: []series.Config{{Name: "orders"}}}
-		numbered = idworker.Config{Namespace: "orders", SegmentStore: idworker.SegmentStoreDB, Store: idworker.StoreConfig{Durable: true}, Segments: []segment.Config{{Name: "order_no", Order: segment.OrderStrict}}}
+		serial   = idworker.Config{Namespace: "orders", Store: idworker.StoreConfig{Durable: true}, Series: []numbers.SeriesConfig{{Name: "orders"}}}
+		numbered = idworker.Config{Namespace: "orders", SegmentStore: idworker.SegmentStoreDB, Store: idworker.StoreConfig{Durable: true}, Segments: []numbers.SegmentConfig{{Name: "order_no", Strict: true}}}
 	)
 	for _, k := range []struct {
 		key    string
@@ -88,14 +87,14 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		{"sequence: store.exact_times", counted, func(c *idworker.Config) { c.Store.ExactTimes, c.MaxAhead = true, time.Hour }, onMiniredis, "quarantine"},
 		{"sequence: store.wait_replicas", counted, func(c *idworker.Config) { c.Store.WaitReplicas, c.Wait = 1, 3*time.Second }, onMiniredis, "replica"},
 
-		{"segments", numbered, func(c *idworker.Config) { c.Segments[0].Start = 700 }, numbers, "order_no 700"},
+		{"segments", numbered, func(c *idworker.Config) { c.Segments[0].Start = 700 }, small, "order_no 700"},
 		{"series", serial, func(c *idworker.Config) { c.Series[0].Start = 700 }, serials, "orders 000700"},
-		{"segment_store", numbered, func(c *idworker.Config) { c.SegmentStore = idworker.SegmentStoreRedis }, numbers, "not in the store: \"orders/order_no\" at redis"},
+		{"segment_store", numbered, func(c *idworker.Config) { c.SegmentStore = idworker.SegmentStoreRedis }, small, "not in the store: \"orders/order_no\" at redis"},
 	} {
 		t.Run(k.key, func(t *testing.T) {
 			t.Parallel() // some wait for a quarantine
 			require.NotContains(t, k.see(t, k.base), k.want)
-			k.base.Segments = append([]segment.Config(nil), k.base.Segments...)
+			k.base.Segments = append([]numbers.SegmentConfig(nil), k.base.Segments...)
 			k.change(&k.base)
 			require.Contains(t, k.see(t, k.base), k.want)
 		})
@@ -265,8 +264,8 @@ func onThisHost(t *testing.T, c idworker.Config) (seen string) {
 	return seen
 }
 
-// numbers returns the first number of a segment, or why there is none.
-func numbers(t *testing.T, c idworker.Config) string {
+// small returns the first number of a segment, or why there is none.
+func small(t *testing.T, c idworker.Config) string {
 	server := miniredis.RunT(t)
 	var s *idworker.Segments
 	a := fxtest.New(t, fx.NopLogger, idworker.Module, universal(newRedis(t, server.Addr())), fx.Supply(c, newSQLite(t)), fx.Populate(&s))

@@ -21,7 +21,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -132,8 +132,8 @@ func TestValues(t *testing.T) {
 		}
 
 		segments := listOf{
-			{Name: "invoices", State: segment.StateReady, Max: 1000, Last: 20, Remaining: 16, Issued: 4, Reservations: 2, Waits: 5},
-			{Name: "tickets", State: segment.StateWaiting, Max: 4, Failures: 1, FailingSince: now.Add(-time.Minute)},
+			{Name: "invoices", State: numbers.StateReady, Max: 1000, Last: 20, Remaining: 16, Issued: 4, Reservations: 2, Waits: 5},
+			{Name: "tickets", State: numbers.StateWaiting, Max: 4, Failures: 1, FailingSince: now.Add(-time.Minute)},
 		}
 		require.Equal(t, map[string]float64{
 			"idworker_segment_issuing/invoices": 1, "idworker_segment_issuing/tickets": 0,
@@ -149,9 +149,9 @@ func TestValues(t *testing.T) {
 }
 
 // listOf are segments with a status.
-type listOf []segment.Status
+type listOf []numbers.Status
 
-func (l listOf) Status() []segment.Status { return l }
+func (l listOf) Status() []numbers.Status { return l }
 
 // A scrape shows two workers and a segment, with names that follow Prometheus' conventions.
 func TestScrape(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowlease/snowlease"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // A measure is one number of an S, which is a reading of a worker or the status of a segment.
@@ -151,24 +151,24 @@ func sequence(name, help string, kind prometheus.ValueType, value func(snowlease
 }
 
 // segmentMeasures returns all measures of a segment.
-func segmentMeasures() []measure[segment.Status] {
-	return []measure[segment.Status]{
+func segmentMeasures() []measure[numbers.Status] {
+	return []measure[numbers.Status]{
 		gauge("idworker_segment_issuing", "1 while the segment issues numbers, else 0.",
-			func(st segment.Status) (float64, bool) { return bit(st.State == segment.StateReady), true }),
+			func(st numbers.Status) (float64, bool) { return bit(st.State == numbers.StateReady), true }),
 		gauge("idworker_segment_failing_seconds", "Seconds since all reservations in the store fail, 0 if the last one succeeded.",
-			func(st segment.Status) (float64, bool) { return since(st.FailingSince, time.Now()), true }),
+			func(st numbers.Status) (float64, bool) { return since(st.FailingSince, time.Now()), true }),
 		gauge("idworker_segment_remaining", "Numbers reserved and not yet issued. Always 0 in strict order.",
-			func(st segment.Status) (float64, bool) { return float64(st.Remaining), true }),
+			func(st numbers.Status) (float64, bool) { return float64(st.Remaining), true }),
 		counter("idworker_segment_issued_total", "Numbers issued by this process.",
-			func(st segment.Status) int64 { return st.Issued }),
+			func(st numbers.Status) int64 { return st.Issued }),
 		counter("idworker_segment_reservations_total", "Successful reservations of numbers in the store.",
-			func(st segment.Status) int64 { return st.Reservations }),
+			func(st numbers.Status) int64 { return st.Reservations }),
 		counter("idworker_segment_failures_total", "Failed reservations: the store did not answer, or answered with an error.",
-			func(st segment.Status) int64 { return st.Failures }),
+			func(st numbers.Status) int64 { return st.Failures }),
 		counter("idworker_segment_waits_total", "Calls that waited for the store because no numbers were reserved.",
-			func(st segment.Status) int64 { return st.Waits }),
+			func(st numbers.Status) int64 { return st.Waits }),
 		gauge("idworker_segment_used_ratio", "The largest number that this process reserved, as a fraction of max. Absent before the first reservation.",
-			func(st segment.Status) (float64, bool) { return float64(st.Last) / float64(st.Max), st.Last > 0 }),
+			func(st numbers.Status) (float64, bool) { return float64(st.Last) / float64(st.Max), st.Last > 0 }),
 	}
 }
 

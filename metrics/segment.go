@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowlease/snowlease/internal/fault"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // NewSegmentCollector returns a collector of open segments, with the labels
@@ -19,7 +19,7 @@ import (
 //	fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Segments)), fx.ResultTags(`group:"metrics-collectors"`)))
 //
 // The application then opens the segments at its start, even if nothing else uses them.
-func NewSegmentCollector(s interface{ Status() []segment.Status }) prometheus.Collector {
+func NewSegmentCollector(s interface{ Status() []numbers.Status }) prometheus.Collector {
 	if fault.Nil(s) {
 		return invalid{errors.New("metrics: the segments are nil")}
 	}
@@ -27,8 +27,8 @@ func NewSegmentCollector(s interface{ Status() []segment.Status }) prometheus.Co
 }
 
 type segments struct {
-	all    interface{ Status() []segment.Status }
-	series []series[segment.Status]
+	all    interface{ Status() []numbers.Status }
+	series []series[numbers.Status]
 }
 
 // Describe sends the descriptions of all series.

@@ -2,7 +2,7 @@ package redisseq
 
 import "github.com/snowlease/snowlease/internal/redisconn"
 
-// Errors of this package and of package numbers/redissegments.
+// Errors of this package.
 var (
 	// ErrClient is returned by New for a client that could break uniqueness.
 	ErrClient = redisconn.ErrClient

@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -260,7 +260,7 @@ func losesAMaster(t *testing.T, cluster *testserver.Cluster, plain, waits lease.
 	// A client that must discover the failover on its own.
 	alone := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ClusterStateReloadInterval: time.Hour})
 	t.Cleanup(func() { _ = alone.Close() })
-	dispenser, err := redissegments.NewDispenser(alone, &segmentcheck.Memory{}, segment.Config{Namespace: "shop", Name: "orders"})
+	dispenser, err := redisnumbers.NewDispenser(alone, &segmentcheck.Memory{}, numbers.SegmentConfig{Namespace: "shop", Name: "orders"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, dispenser.Close()) })
 	one := numberstore.Request{Name: "shop/orders", N: 1, Start: 1, Max: 1 << 60, Create: true}

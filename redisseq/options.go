@@ -8,13 +8,12 @@ import (
 	"github.com/snowlease/snowlease/internal/redisconn"
 )
 
-// An Option configures New, redissegments.New and redissegments.NewDispenser. A nil
-// Option is ignored.
+// An Option configures New, Numbers and Dispenser. A nil Option is ignored.
 type Option = redisconn.Option
 
 // WithDurable declares that Redis loses no acknowledged write: with appendfsync always, and
 // without failover to a stale replica. By default, another run_id or master_replid of the
-// server than the one on record starts a quarantine; in a redissegments.Store, it is
+// server than the one on record starts a quarantine; for Numbers, it is
 // ErrChanged. With durable true, only missing records do. All members of a namespace should
 // use the same value.
 func WithDurable(durable bool) Option {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/numberstore"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // refusing is a limiter that is open.
@@ -47,19 +47,19 @@ func TestBusyPool(t *testing.T) {
 	busy(node)
 
 	one := numberstore.Request{Name: "shop/orders", N: 1, Start: 1, Max: math.MaxInt64}
-	orders := segment.Config{Namespace: "shop", Name: "orders", Order: segment.OrderStrict}
+	orders := numbers.SegmentConfig{Namespace: "shop", Name: "orders", Strict: true}
 	for _, client := range []redis.UniversalClient{single, limited, cluster, replicas} {
 		s.Wipe(t)
 		c, err := open(t, client)
 		require.NoError(t, err)
 		require.NoError(t, c.Extras().Init(t.Context(), request()))
 		g := renew(t, c, acquire(t, c))
-		store, err := redissegments.New(client)
+		store, err := redisnumbers.New(client)
 		require.NoError(t, err)
 		require.NoError(t, store.Create(t.Context(), "shop/orders", 1))
 		_, err = store.Reserve(t.Context(), one)
 		require.NoError(t, err)
-		dispenser, err := redissegments.NewDispenser(client, store, orders)
+		dispenser, err := redisnumbers.NewDispenser(client, store, orders)
 		require.NoError(t, err)
 		_, err = dispenser.Reserve(t.Context(), one)
 		require.NoError(t, err)

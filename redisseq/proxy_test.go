@@ -10,12 +10,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/lease/leasetest"
-	"github.com/snowlease/snowlease/numbers/redissegments"
 )
 
 // answers waits until a Redis accepts writes.
@@ -38,7 +38,7 @@ func newProxied(t testing.TB) *store {
 
 func TestContractThroughHAProxy(t *testing.T) {
 	t.Parallel()
-	n, err := redissegments.New(newProxied(t).Client(t))
+	n, err := redisnumbers.New(newProxied(t).Client(t))
 	require.NoError(t, err)
 	require.NoError(t, segmentcheck.Run(t.Context(), n, "shop/", func(name string, start int64) error {
 		return n.Create(t.Context(), name, start)

@@ -12,11 +12,11 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -58,14 +58,14 @@ func TestStartFailsAtOnce(t *testing.T) {
 		require.ErrorIs(t, err, lease.ErrSetup, name)
 		require.ErrorContains(t, err, c.want, name)
 		require.NotContains(t, err.Error(), "geheim", name)
-		store, err := redissegments.New(client)
+		store, err := redisnumbers.New(client)
 		require.NoError(t, err)
-		for _, order := range []segment.Order{segment.OrderProcess, segment.OrderStrict} {
-			cfg := segment.Config{Namespace: "shop", Name: "orders", Order: order}
-			dispenser, err := redissegments.NewDispenser(client, new(segmentcheck.Memory), cfg)
+		for _, strict := range []bool{false, true} {
+			cfg := numbers.SegmentConfig{Namespace: "shop", Name: "orders", Strict: strict}
+			dispenser, err := redisnumbers.NewDispenser(client, new(segmentcheck.Memory), cfg)
 			require.NoError(t, err)
-			for _, s := range []segment.Store{store, dispenser} {
-				_, err := segment.Open(t.Context(), s, cfg)
+			for _, s := range []numbers.Store{store, dispenser} {
+				_, err := numbers.OpenSegment(t.Context(), s, cfg)
 				require.ErrorIs(t, err, lease.ErrSetup, name)
 				require.ErrorContains(t, err, c.want, name)
 			}

@@ -82,17 +82,17 @@ gormplugin
 internal/takeover
 internal/migrate
 providers
-internal/counter numbers/redissegments dbseq/gormdb
+internal/counter dbseq/gormdb
 dbseq redisseq hostseq casstore
-numbers/sqlsegments
+internal/sqlnumbers internal/redisnumbers
 internal/engine internal/redisconn internal/sqlconn
-numbers/history numbers/ordernumber numbers/series
+numbers/history numbers/ordernumber
 .
 lease/leasetest
 internal/keeper
 internal/source
 internal/rules internal/findings
-numbers/segment
+numbers
 internal/settings
 lease
 internal/generator internal/prefetch publicid
@@ -109,9 +109,8 @@ standard casstore
 standard hostseq
 standard internal/migrate
 standard internal/takeover
-standard numbers/segment
+standard numbers
 standard numbers/history
-standard numbers/series
 only "$gorm" 'gormplugin|idworker|providers|dbseq/gormdb|examples'
 never idworker "$mysql|$postgres|$sqlite|$tests"
 never console "$mysql|$postgres|$sqlite|$tests|$redis|$gorm|go.uber.org/|$module/idworker"
@@ -122,7 +121,7 @@ never dbseq "$tests"
 never dbseq/gormdb "$mysql|$postgres|$sqlite|$redis|$tests"
 never redisseq "$tests"
 never internal/counter "$gorm|$tests"
-never numbers/redissegments "$gorm|$tests"
+never internal/redisnumbers "$gorm|$tests"
 never gormplugin "$mysql|$postgres|$sqlite|$redis|go.uber.org/|$tests"
 never providers/sqldb "$mysql|$postgres|$sqlite|$redis|$tests"
 never providers/mysql "$postgres|$sqlite|$redis|$tests"

@@ -90,8 +90,8 @@ race=(-race -gcflags='modernc.org/...=-race=false')
 # The packages whose goroutines share memory. The race detector makes tests up to ten times as
 # slow and compiles the drivers of databases once more, so only make prove races packages that
 # link them, on SQLite, miniredis and MySQL.
-raced=(. ./casstore ./console ./hostseq ./internal/{engine,generator,keeper,numberstore,redisconn} ./numbers/{segment,series})
-raced_by_prove=(./dbseq/... ./gormplugin ./idworker ./internal/{counter,sqlconn} ./numbers/{history,redissegments} ./redisseq)
+raced=(. ./casstore ./console ./hostseq ./internal/{engine,generator,keeper,numberstore,redisconn} ./numbers)
+raced_by_prove=(./dbseq/... ./gormplugin ./idworker ./internal/{counter,redisnumbers,sqlconn} ./numbers/history ./redisseq)
 raced_modules=(etcdseq metrics)
 
 # others prints the packages that make test does not race. make prove tests the pages.

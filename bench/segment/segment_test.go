@@ -12,7 +12,7 @@ import (
 	"github.com/edwingeng/wuid/callback/wuid"
 
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // A way returns what issues the next number.
@@ -23,7 +23,7 @@ type way struct {
 
 var ways = []way{
 	{"segment", func(t testing.TB) func() int64 {
-		i, err := segment.Open(t.Context(), new(segmentcheck.Memory), segment.Config{Namespace: "shop", Name: "bench"})
+		i, err := numbers.OpenSegment(t.Context(), new(segmentcheck.Memory), numbers.SegmentConfig{Namespace: "shop", Name: "bench"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/sqlconn"
-	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // Center returns a center on the database of db: MySQL, MariaDB, PostgreSQL or SQLite. Like
@@ -68,10 +68,10 @@ func Center(db *gorm.DB, opts ...dbseq.Option) (*dbseq.Center, error) {
 //		return err
 //	}
 //
-// If tx is in no transaction, the call that uses the result returns series.ErrTransaction, and takes
+// If tx is in no transaction, the call that uses the result returns numbers.ErrTransaction, and takes
 // no number. So it does in a hook beside gorm.io/sharding, which hides the transaction there: ask in
 // the function that was given to db.Transaction.
-func Tx(tx *gorm.DB) series.Tx {
+func Tx(tx *gorm.DB) numbers.Tx {
 	if tx == nil || tx.Statement == nil {
 		return none{}
 	}
@@ -83,7 +83,7 @@ func Tx(tx *gorm.DB) series.Tx {
 	case gorm.TxBeginner, gorm.ConnPoolBeginner: // a pool, although it may have a Commit
 		return none{}
 	}
-	if in, ok := pool.(series.Tx); ok {
+	if in, ok := pool.(numbers.Tx); ok {
 		return in
 	}
 	return none{}
@@ -94,7 +94,7 @@ type none struct{}
 
 func (none) err() error {
 	return fmt.Errorf("%w: the *gorm.DB is in no transaction: ask in db.Transaction, or in a hook without SkipDefaultTransaction and gorm.io/sharding, with the *gorm.DB given there",
-		series.ErrTransaction)
+		numbers.ErrTransaction)
 }
 
 // ExecContext fails, and so do the others.

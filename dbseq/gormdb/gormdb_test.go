@@ -18,6 +18,7 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/sqlnumbers"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -90,7 +91,7 @@ func lendAndReserve(t testing.TB, db *gorm.DB) []string {
 	got, err := c.Numbers().Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 5, Start: 1, Max: 100, Create: true})
 	require.NoError(t, err)
 	require.Equal(t, numberstore.Range{First: 1, Last: 5}, got)
-	require.Equal(t, c.Extras().Warnings, c.Numbers().Warnings())
+	require.Equal(t, c.Extras().Warnings, c.Numbers().(*sqlnumbers.Store).Warnings())
 	require.NoError(t, c.Close())
 	return c.Extras().Warnings
 }

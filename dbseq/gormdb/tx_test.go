@@ -8,9 +8,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq/gormdb"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
-	"github.com/snowlease/snowlease/numbers/sqlsegments"
+	"github.com/snowlease/snowlease/internal/sqlnumbers"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // A Bill is numbered in a hook, or when it is posted.
@@ -19,7 +18,7 @@ type Bill struct {
 	Tenant string  `gorm:"size:36;not null;uniqueIndex:bill_number"`
 	Number *string `gorm:"size:20;uniqueIndex:bill_number"`
 
-	from *series.Series // nil leaves it without a number
+	from *numbers.Series // nil leaves it without a number
 }
 
 func (b *Bill) BeforeCreate(tx *gorm.DB) error {
@@ -33,7 +32,7 @@ func (b *Bill) BeforeCreate(tx *gorm.DB) error {
 }
 
 // onEachTx runs f on each engine, with and without prepared statements.
-func onEachTx(t *testing.T, f func(t *testing.T, db *gorm.DB, store *sqlsegments.Store, bills *series.Series)) {
+func onEachTx(t *testing.T, f func(t *testing.T, db *gorm.DB, store *sqlnumbers.Store, bills *numbers.Series)) {
 	t.Parallel()
 	for name, e := range engines {
 		for what, prepare := range map[string]bool{"": false, " prepared": true} {
@@ -44,8 +43,8 @@ func onEachTx(t *testing.T, f func(t *testing.T, db *gorm.DB, store *sqlsegments
 				center, err := gormdb.Center(db)
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, center.Close()) })
-				store := center.Numbers()
-				bills, err := series.Open(t.Context(), store, series.Config{Namespace: "shop", Name: "bills", Format: "B{000}", Gapless: true})
+				store := center.Numbers().(*sqlnumbers.Store)
+				bills, err := numbers.OpenSeries(t.Context(), store, numbers.SeriesConfig{Namespace: "shop", Name: "bills", Format: "B{000}", Gapless: true})
 				require.NoError(t, err)
 				f(t, db, store, bills)
 			})
@@ -63,7 +62,7 @@ func numbersOf(t *testing.T, db *gorm.DB, tenant string, want ...string) {
 
 // TestTxInAHook: GORM's own transaction has the number, and takes it back if the INSERT fails.
 func TestTxInAHook(t *testing.T) {
-	onEachTx(t, func(t *testing.T, db *gorm.DB, _ *sqlsegments.Store, bills *series.Series) {
+	onEachTx(t, func(t *testing.T, db *gorm.DB, _ *sqlnumbers.Store, bills *numbers.Series) {
 		require.NoError(t, db.Create(&Bill{ID: 1, Tenant: "a", from: bills}).Error)
 		require.Error(t, db.Create(&Bill{ID: 1, Tenant: "a", from: bills}).Error, "a duplicate key")
 		list := []Bill{{ID: 2, Tenant: "a", from: bills}, {ID: 3, Tenant: "b", from: bills}, {ID: 4, Tenant: "a", from: bills}}
@@ -76,7 +75,7 @@ func TestTxInAHook(t *testing.T) {
 // TestTxRolledBack: a transaction that is rolled back gives its number back, and so does a nested one,
 // while the outer one goes on.
 func TestTxRolledBack(t *testing.T) {
-	onEachTx(t, func(t *testing.T, db *gorm.DB, _ *sqlsegments.Store, bills *series.Series) {
+	onEachTx(t, func(t *testing.T, db *gorm.DB, _ *sqlnumbers.Store, bills *numbers.Series) {
 		back := errors.New("rolled back")
 		create := func(tx *gorm.DB, id int64, then error) error {
 			return tx.Transaction(func(tx *gorm.DB) error {
@@ -99,15 +98,15 @@ func TestTxRolledBack(t *testing.T) {
 
 // TestTxOfNone: without a transaction, the use of it is an error, and nothing is taken or stored.
 func TestTxOfNone(t *testing.T) {
-	onEachTx(t, func(t *testing.T, db *gorm.DB, store *sqlsegments.Store, bills *series.Series) {
+	onEachTx(t, func(t *testing.T, db *gorm.DB, store *sqlnumbers.Store, bills *numbers.Series) {
 		bare := db.Session(&gorm.Session{SkipDefaultTransaction: true})
 		for range 2 { // before and after the tenant's first number
 			for _, none := range []*gorm.DB{nil, {}, db, bare, db.Session(&gorm.Session{PrepareStmt: true})} {
 				_, err := bills.NextTx(t.Context(), gormdb.Tx(none), "a")
-				require.ErrorIs(t, err, series.ErrTransaction)
+				require.ErrorIs(t, err, numbers.ErrTransaction)
 			}
 			err := bare.Create(&Bill{ID: 1, Tenant: "a", from: bills}).Error
-			require.ErrorIs(t, err, series.ErrTransaction)
+			require.ErrorIs(t, err, numbers.ErrTransaction)
 			require.ErrorContains(t, err, "SkipDefaultTransaction")
 			require.NoError(t, db.Create(&Bill{Tenant: "a", ID: 2 + count(t, db), from: bills}).Error)
 		}
@@ -117,7 +116,7 @@ func TestTxOfNone(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 2, given)
 		_, err = store.Given(t.Context(), "shop/bills.b")
-		require.ErrorIs(t, err, segment.ErrUnknown)
+		require.ErrorIs(t, err, numbers.ErrUnknown)
 		require.Error(t, gormdb.Tx(db).Commit())
 		require.Error(t, gormdb.Tx(db).Rollback())
 	})
@@ -134,7 +133,7 @@ type createdBill struct {
 	ID     int64  `gorm:"primaryKey;autoIncrement:false"`
 	Number string `gorm:"<-:create;size:20;uniqueIndex"`
 
-	from *series.Series
+	from *numbers.Series
 }
 
 func (b *createdBill) BeforeCreate(tx *gorm.DB) error {
@@ -146,7 +145,7 @@ func (b *createdBill) BeforeCreate(tx *gorm.DB) error {
 // TestTxOfAnUpsert: the hook runs for a row that is there too, which keeps its number, and the new one is
 // a gap.
 func TestTxOfAnUpsert(t *testing.T) {
-	onEachTx(t, func(t *testing.T, db *gorm.DB, store *sqlsegments.Store, bills *series.Series) {
+	onEachTx(t, func(t *testing.T, db *gorm.DB, store *sqlnumbers.Store, bills *numbers.Series) {
 		require.NoError(t, db.AutoMigrate(&createdBill{}))
 		for range 2 {
 			require.NoError(t, db.Save(&[]createdBill{{ID: 1, from: bills}}).Error)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/secret"
 )
@@ -41,7 +41,7 @@ func defaults() config {
 		Providers: providers.Config{DB: providers.DBConfig{DSN: "fxapp.db"}},
 		IDWorker: idworker.Config{
 			Namespace: "fxapp", Mode: idworker.ModeDB,
-			Series: []series.Config{{Name: "invoices", Period: series.Month, Format: "INV-{2006}-{01}-{000000}", Gapless: true}},
+			Series: []numbers.SeriesConfig{{Name: "invoices", Period: numbers.Month, Format: "INV-{2006}-{01}-{000000}", Gapless: true}},
 		},
 	}
 }

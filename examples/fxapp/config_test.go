@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/providers"
 )
 
@@ -37,7 +37,7 @@ func TestExampleFile(t *testing.T) {
 			c.Providers.Redis = providers.RedisConfig{}
 		}
 		c.IDWorker = c.IDWorker.WithDefaults()
-		c.IDWorker.Series = []series.Config{c.IDWorker.Series[0].WithDefaults()}
+		c.IDWorker.Series = []numbers.SeriesConfig{c.IDWorker.Series[0].WithDefaults()}
 		c.IDWorker.MaxAhead = max(c.IDWorker.MaxAhead, time.Second)
 		c.GORMPlugin.Wait = max(c.GORMPlugin.Wait, 2*time.Second)
 		if len(c.Hosts) == 0 {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/publicid"
 )
 
@@ -40,7 +40,7 @@ func check(o Order) error {
 // A store keeps orders in the database. It is safe for concurrent use.
 type store struct {
 	db       *gorm.DB
-	invoices *series.Series
+	invoices *numbers.Series
 }
 
 func newStore(cfg config, db *gorm.DB, numbers *idworker.Segments) (*store, error) {

@@ -1,5 +1,5 @@
 // Package numberstore is the contract between the packages that issue small numbers, such as
-// numbers/segment, and the stores that reserve them.
+// numbers, and the stores that reserve them.
 package numberstore
 
 import (

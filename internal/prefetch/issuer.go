@@ -1,4 +1,4 @@
-// Package prefetch issues numbers that a store reserves: those of package numbers/segment, and
+// Package prefetch issues numbers that a store reserves: those of package numbers, and
 // the ids that package counter counts in Redis.
 package prefetch
 

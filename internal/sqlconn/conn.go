@@ -1,4 +1,4 @@
-// Package sqlconn runs statements on a SQL database for dbseq and numbers/sqlsegments. It has the
+// Package sqlconn runs statements on a SQL database for dbseq and internal/sqlnumbers. It has the
 // pool, the dialects, the server's identity, tables and retries. Its errors name dbseq.
 package sqlconn
 

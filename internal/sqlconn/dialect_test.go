@@ -12,7 +12,7 @@ import (
 // The tables of the packages that use this one.
 var (
 	ofDbseq    = Tables{Files: os.DirFS("../../dbseq"), Names: []string{"slot", "ticket", "meta"}}
-	ofSegments = Tables{Files: os.DirFS("../../numbers/sqlsegments"), Names: []string{"segment"}}
+	ofSegments = Tables{Files: os.DirFS("../../internal/sqlnumbers"), Names: []string{"segment"}}
 )
 
 // TestDialects: each dialect has what calls need of it, which they would otherwise notice at

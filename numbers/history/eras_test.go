@@ -13,24 +13,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/numbers/history"
-	"github.com/snowlease/snowlease/numbers/segment"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 // records is a store that can be copied and restored.
 type records map[string]int64
 
+func (records) Close() error { return nil }
+
 func (s records) Reserve(_ context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if given := s[r.Beside]; r.Beside != "" && (given < r.Given.First || given > r.Given.Last) {
-		return numberstore.Range{}, segment.ErrUnknown
+		return numberstore.Range{}, numbers.ErrUnknown
 	}
 	last, ok := s[r.Name]
 	if !ok {
 		last = r.Start - 1
 	}
 	if last = max(last, r.Above); last >= r.Max {
-		return numberstore.Range{}, segment.ErrEnd
+		return numberstore.Range{}, numbers.ErrEnd
 	}
 	got := numberstore.Range{First: last + 1, Last: last + min(r.N, r.Max-last)}
 	s[r.Name] = got.Last

@@ -3,13 +3,13 @@ package history
 import (
 	"time"
 
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // Of are the settings of an Issuer whose worker need not be real.
 type Of = setup
 
-func NewOf(store segment.Store, cfg Of) (*Issuer, error) {
+func NewOf(store numbers.Store, cfg Of) (*Issuer, error) {
 	if cfg.Ready == nil {
 		cfg.Ready = func() error { return nil }
 	}

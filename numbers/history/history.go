@@ -12,7 +12,7 @@
 // step. All namespaces of a store that have the same layout share the counters, so a
 // service may change its namespace. If the counters are lost or replaced, together with the
 // record of Since, a running Issuer makes no more ids: its calls fail with
-// segment.ErrUnknown until the process restarts. The store must not lose its last writes,
+// numbers.ErrUnknown until the process restarts. The store must not lose its last writes,
 // as in an asynchronous failover: that does not show. Use a database, not a cache.
 //
 // # Which times
@@ -57,7 +57,7 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/numberstore"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -106,7 +106,7 @@ const defaultAhead = 15 * time.Minute
 // So a store that shares two connections with a center leaves one for renewals.
 type Issuer struct {
 	cfg    setup
-	store  segment.Store
+	store  numbers.Store
 	now    func() time.Time
 	name   string // prefix of the counter names; the span number follows
 	before int64  // the time given to Backfill, Unix ms
@@ -131,7 +131,7 @@ const readers = 1 << 20
 // closed: the center has then pinned a pool without the reserved worker ids, and found the clock of
 // this host near its own. Before that, calls for ids return the error of w. The caller closes the
 // worker and the store. The error contains all faults of cfg.
-func New(w *snowlease.Worker, store segment.Store, cfg Config) (*Issuer, error) {
+func New(w *snowlease.Worker, store numbers.Store, cfg Config) (*Issuer, error) {
 	if w == nil {
 		return nil, errors.New("history: the worker is nil")
 	}
@@ -148,7 +148,7 @@ func lent(w *snowlease.Worker) error {
 	return cmp.Or(w.Healthy(), snowlease.ErrNotStarted)
 }
 
-func newIssuer(store segment.Store, cfg setup) (*Issuer, error) {
+func newIssuer(store numbers.Store, cfg setup) (*Issuer, error) {
 	if cfg.Every == 0 {
 		short := time.Second * time.Duration(min(cfg.Layout.PerTick(), perSecond)) / perSecond
 		cfg.Every = max(short.Truncate(cfg.Layout.TimeUnit), cfg.Layout.TimeUnit)
@@ -240,13 +240,13 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 	now := i.now()
 	from := now.Add(i.cfg.Ahead).UnixMilli()
 	r, err := numberstore.Reserve(ctx, i.store, numberstore.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true})
-	ended := errors.Is(err, segment.ErrEnd)
+	ended := errors.Is(err, numbers.ErrEnd)
 	if err != nil && !ended {
 		return 0, fmt.Errorf("history: read Since of namespace %q, the counter %q: %w; if it is damaged, follow docs/operations.md#backup-and-restore", i.cfg.Namespace, i.since.name, err)
 	}
 	if ended || r.First < max(i.cfg.Layout.TickTime(0).UnixMilli(), 1)*readers || r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {
 		return 0, errors.Join(err, fmt.Errorf("history: %w: the counter %q of %q has reached %d, which no process wrote; follow docs/operations.md#backup-and-restore",
-			segment.ErrStore, i.since.name, i.cfg.Namespace, r.First))
+			numbers.ErrStore, i.since.name, i.cfg.Namespace, r.First))
 	}
 	i.since.own.CompareAndSwap(0, r.First)
 	return i.since.own.Load(), nil
@@ -259,8 +259,8 @@ func (i *Issuer) perSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick(
 // one time ascend from call to call while their worker id stays the same.
 //
 // Errors: ErrTime for a time before the epoch of the layout, after now, or before Since
-// without Backfill; ErrFull; segment.ErrUnknown if the counters were lost;
-// segment.ErrStore for a record of Since that no process wrote; the cause of ctx; those of
+// without Backfill; ErrFull; numbers.ErrUnknown if the counters were lost;
+// numbers.ErrStore for a record of Since that no process wrote; the cause of ctx; those of
 // the worker and of the store. The id is then 0.
 func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	var dst [1]int64
@@ -321,10 +321,10 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 			Beside: i.since.name, Given: numberstore.Range{First: own, Last: own + readers - 1}, // the counters are those that Since belongs to
 		})
 		switch {
-		case errors.Is(err, segment.ErrEnd):
+		case errors.Is(err, numbers.ErrEnd):
 			return fmt.Errorf("%w: fewer than %d of %d ids of the %v from %s are left: spread rows over time, or reserve more in a new namespace: %w",
 				ErrFull, len(dst), i.perSpan(), i.cfg.Every, stamp(time.UnixMilli(epoch+span*i.cfg.Every.Milliseconds())), err)
-		case errors.Is(err, segment.ErrUnknown):
+		case errors.Is(err, numbers.ErrUnknown):
 			return fmt.Errorf("history: counters of %q were lost or replaced: follow docs/operations.md#backup-and-restore, and restart the process: %w", i.cfg.Namespace, err)
 		case err != nil:
 			return fmt.Errorf("history: reserve ids of %q for %s: %w", i.cfg.Namespace, stamp(at), err)

@@ -20,9 +20,8 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/numbers/history"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/sqlsegments"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 
 var layout = snowflake.Layout{}.WithDefaults()
 
-func open(t testing.TB, driver, dsn string) *sqlsegments.Store {
+func open(t testing.TB, driver, dsn string) numbers.Store {
 	t.Helper()
 	c, err := dbseq.Open(driver, dsn)
 	require.NoError(t, err)
@@ -38,7 +37,7 @@ func open(t testing.TB, driver, dsn string) *sqlsegments.Store {
 	return c.Numbers()
 }
 
-func issuer(t testing.TB, store segment.Store, cfg history.Of) *history.Issuer {
+func issuer(t testing.TB, store numbers.Store, cfg history.Of) *history.Issuer {
 	t.Helper()
 	cfg.Namespace = "orders"
 	i, err := history.NewOf(store, cfg)
@@ -50,9 +49,9 @@ func issuer(t testing.TB, store segment.Store, cfg history.Of) *history.Issuer {
 // unique, have the requested time, and carry only reserved worker ids.
 func TestIDsForThePast(t *testing.T) {
 	t.Parallel()
-	for name, store := range map[string]func(t *testing.T) segment.Store{
-		"memory": func(*testing.T) segment.Store { return &segmentcheck.Memory{} },
-		"sqlite": func(t *testing.T) segment.Store {
+	for name, store := range map[string]func(t *testing.T) numbers.Store{
+		"memory": func(*testing.T) numbers.Store { return &segmentcheck.Memory{} },
+		"sqlite": func(t *testing.T) numbers.Store {
 			return open(t, "sqlite", filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)")
 		},
 	} {
@@ -255,7 +254,7 @@ func TestConfigsThatAreWrong(t *testing.T) {
 }
 
 // down is a store that always fails.
-type down struct{}
+type down struct{ *segmentcheck.Memory }
 
 func (down) Reserve(context.Context, numberstore.Request) (numberstore.Range, error) {
 	return numberstore.Range{}, errors.New("connection refused")

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/numbers/history"
-	"github.com/snowlease/snowlease/numbers/segment"
 )
 
 // Processes run while their counters are lost or replaced by older ones. None of them issues
@@ -79,7 +79,7 @@ func TestCountersLostWhileRunning(t *testing.T) {
 				for round := range 2 {
 					for _, i := range []*history.Issuer{first, second} {
 						for _, err := range []error{take(i, at), take(i, at.Add(time.Minute)), take(old(i), start.Add(-time.Hour)), take(old(i), start.Add(-2*time.Hour))} {
-							require.ErrorIs(t, err, segment.ErrUnknown, "%s, round %d", how, round)
+							require.ErrorIs(t, err, numbers.ErrUnknown, "%s, round %d", how, round)
 							require.ErrorContains(t, err, "restart")
 						}
 					}
@@ -87,8 +87,8 @@ func TestCountersLostWhileRunning(t *testing.T) {
 					// knows that they have no ids.
 					third := born()
 					if how == "counters" { // nobody says that they are lost
-						require.ErrorIs(t, take(third, at), segment.ErrUnknown)
-						require.ErrorIs(t, take(old(third), start.Add(-2*time.Hour)), segment.ErrUnknown)
+						require.ErrorIs(t, take(third, at), numbers.ErrUnknown)
+						require.ErrorIs(t, take(old(third), start.Add(-2*time.Hour)), numbers.ErrUnknown)
 						continue
 					}
 					require.NoError(t, take(old(third), start.Add(-2*time.Hour)))
@@ -121,9 +121,9 @@ func TestSinceThatNoProcessWrote(t *testing.T) {
 		} {
 			store[name] = last
 			_, err := ask()
-			require.ErrorIs(t, err, segment.ErrStore, last)
+			require.ErrorIs(t, err, numbers.ErrStore, last)
 			require.ErrorContains(t, err, "no process wrote")
-			require.Equal(t, last == math.MaxInt64, errors.Is(err, segment.ErrEnd))
+			require.Equal(t, last == math.MaxInt64, errors.Is(err, numbers.ErrEnd))
 		}
 	}
 }

@@ -48,7 +48,7 @@ func New(cfg Config) (*Codec, error) {
 	return c, err
 }
 
-// Capacity returns the greatest number that fits. Set segment.Config.Max to it, so that
+// Capacity returns the greatest number that fits. Set numbers.SegmentConfig.Max to it, so that
 // the sequence ends before the digits run out.
 func (c *Codec) Capacity() int64 { return c.capacity }
 

@@ -22,12 +22,11 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/counter"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/numbers/history"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
-	"github.com/snowlease/snowlease/numbers/series"
 )
 
 // A stream is a source of numbers for a process.
@@ -144,7 +143,7 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		if err != nil {
 			return nil, end, err
 		}
-		s, err := series.Open(ctx, center.Numbers(), series.Config{Namespace: "shop", Name: "invoices", Period: series.Year, Gapless: true})
+		s, err := numbers.OpenSeries(ctx, center.Numbers(), numbers.SeriesConfig{Namespace: "shop", Name: "invoices", Period: numbers.Year, Gapless: true})
 		return inTransactions{s, pool}, end, err
 	}
 	center, err := dbseq.Open(o.Behind.driver(), o.Behind.DSN)
@@ -165,22 +164,22 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		}
 		return pastIDs{ids.Backfill(time.Now()), rand.New(rand.NewPCG(o.Seed, 1))}, end, err
 	}
-	cfg := segment.Config{Namespace: "shop", Name: string(o.Stream[:8]), Order: segment.OrderProcess, Step: 200, Cover: time.Second}
-	var store segment.Store = sql
+	cfg := numbers.SegmentConfig{Namespace: "shop", Name: string(o.Stream[:8]), Step: 200, Cover: time.Second}
+	var store numbers.Store = sql
 	if o.Stream.strict() {
-		cfg.Name, cfg.Order = "strict", segment.OrderStrict
+		cfg.Name, cfg.Strict = "strict", true
 	}
 	switch o.Stream {
 	case dispenser:
 		cfg.Name = "dispensed"
-		d, err := redissegments.NewDispenser(client, sql, cfg)
+		d, err := redisnumbers.NewDispenser(client, sql, cfg)
 		if err != nil {
 			return nil, end, err
 		}
 		ends = append(ends, func() { _ = d.Close() })
 		store = d
 	case careless:
-		cfg.Name, cfg.Order, cfg.MinStep, cfg.Step, cfg.MaxStep = "careless", segment.OrderStrict, 1, 1, 1000
+		cfg.Name, cfg.Strict, cfg.MinStep, cfg.Step, cfg.MaxStep = "careless", true, 1, 1, 1000
 		pool, err := o.Behind.pool()
 		if err != nil {
 			return nil, end, err
@@ -188,7 +187,7 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		ends = append(ends, func() { _ = pool.Close() })
 		store = readThenWrite{sql, pool.ExecContext, pool.QueryRowContext}
 	}
-	issuer, err := segment.Open(ctx, store, cfg)
+	issuer, err := numbers.OpenSegment(ctx, store, cfg)
 	if err != nil {
 		return nil, end, err
 	}
@@ -229,7 +228,7 @@ func (p pastIDs) NextIDs(ctx context.Context, dst []int64) error {
 
 // inTransactions takes numbers of a gapless series, each time in a transaction.
 type inTransactions struct {
-	*series.Series
+	*numbers.Series
 	pool *sql.DB
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/numberstore"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // A numberRun is consecutive numbers that one process got.
@@ -198,7 +198,7 @@ func TestJudgeNumbers(t *testing.T) {
 // readThenWrite reserves as many programs do: it reads with one statement and writes
 // with another.
 type readThenWrite struct {
-	segment.Store
+	numbers.Store
 	exec func(context.Context, string, ...any) (sql.Result, error)
 	row  func(context.Context, string, ...any) *sql.Row
 }

@@ -2,31 +2,31 @@ package mutation_test
 
 const (
 	segmentStoreGo   = "internal/numberstore/store.go"
-	segmentsSQL      = "numbers/sqlsegments/sql/segment.sql"
-	segmentsGo       = "numbers/sqlsegments/store.go"
+	segmentsSQL      = "internal/sqlnumbers/sql/segment.sql"
+	segmentsGo       = "internal/sqlnumbers/store.go"
 	contractOnSQLite = "TestSegmentsKeepTheContract/sqlite"
 	contractOnMini   = "TestSegmentsKeepTheContract/miniredis"
 	afterALoss       = "TestSegmentsAfterALoss/miniredis"
-	reserveLua       = "numbers/redissegments/reserve.lua"
-	dispenseLua      = "numbers/redissegments/dispense.lua"
-	installLua       = "numbers/redissegments/dispense_install.lua"
+	reserveLua       = "internal/redisnumbers/reserve.lua"
+	dispenseLua      = "internal/redisnumbers/dispense.lua"
+	installLua       = "internal/redisnumbers/dispense_install.lua"
 )
 
 // onSegment is how a process issues what it has reserved.
-var onSegment = list{title: "segment", pkg: "numbers/segment", mutants: []mutant{
-	{"namespaces share names", "numbers/segment/config.go", `numberstore.Key(c.Namespace, c.Name)`, `numberstore.Key("", c.Name)`, "TestNumbersStartWhereTheyShouldAndRiseByOne"},
+var onSegment = list{title: "segment", pkg: "numbers", mutants: []mutant{
+	{"namespaces share names", "numbers/segment_config.go", `numberstore.Key(c.Namespace, c.Name)`, `numberstore.Key("", c.Name)`, "TestNumbersStartWhereTheyShouldAndRiseByOne"},
 	{"one number more than a segment has", issuerGo, `k <= c.n
 `, `k <= c.n+1
 `, "TestNumbersStartWhereTheyShouldAndRiseByOne"},
 	{"a batch crosses the end of a segment", issuerGo, `max(0, min(want, c.n-start))`, `want`, "TestLostRepliesSkipSegments"},
 	{"what a batch took is not noted", issuerGo, `start := c.used.Add(want) - want`, `start := c.used.Load()`, "TestNumbersRiseWithinAProcess"},
 	{"a batch that fails is half there", issuerGo, `clear(dst)`, ``, "TestBatchThatFails"},
-	{"a store is not told what this process knows", "numbers/segment/issuer.go", `i.cfg.request(n, above)`, `i.cfg.request(n, 0)`, "TestStoreThatWentBack"},
-	{"who has numbers creates a name that is lost", "numbers/segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestStoreThatWentBack"},
+	{"a store is not told what this process knows", "numbers/segment.go", `i.cfg.request(n, above)`, `i.cfg.request(n, 0)`, "TestStoreThatWentBack"},
+	{"who has numbers creates a name that is lost", "numbers/segment_config.go", `!c.MustExist && above == 0`, `!c.MustExist`, "TestStoreThatWentBack"},
 	{"a store that goes back is believed", segmentStoreGo, `got.First <= r.Above || got.Last < got.First`, `got.Last < got.First`, "TestStoreThatWentBack"},
 	{"attempts fail since the first one failed", "internal/prefetch/stats.go", `s.Since = began`, `s.Since, _ = time.Now(), began`, "TestFailingSince"},
 	{"attempts fail though one succeeded", "internal/prefetch/stats.go", `s.Since = time.Time{}`, `_ = s.Since`, "TestFailingSince"},
-	{"strict order waits for calls that its state keeps away", "numbers/segment/status.go", ` && (i.cfg.Order != OrderStrict || time.Since(s.Failed) < doubt)`, ``, "TestStrictIsReadyAgain"},
+	{"strict order waits for calls that its state keeps away", "numbers/status.go", ` && (!i.cfg.Strict || time.Since(s.Failed) < doubt)`, ``, "TestStrictIsReadyAgain"},
 	// A process that was copied.
 	{"a copy issues what it had of a batch", issuerGo, `now := e.copies.Load(); now != copies {`, `now := e.copies.Load(); now < copies {`, "TestResetBetweenTheSegmentsOfABatch"},
 	{"a copy issues what was asked for before", prefetchGo, `e.copies.Load() == copies`, `copies >= 0`, "TestResetForgetsAnswersUnderWay"},
@@ -39,7 +39,7 @@ var onPrefetch = list{title: "prefetch", pkg: "internal/prefetch", mutants: []mu
 	{"a batch begins while Reset runs", prefetchGo, `n%2 == 0 {`, `n >= 0 {`, "TestBatchDuringReset"},
 }}
 
-// onSQLSegments are the statements of sqlsegments on SQLite.
+// onSQLSegments are the statements of sqlnumbers on SQLite.
 var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutants: []mutant{
 	{"what is reserved is not noted", segmentsSQL + "#reserve", `max_id = GREATEST(max_id, :above) + LEAST(:n, :max - GREATEST(max_id, :above))`, `max_id = GREATEST(max_id, :above) + LEAST(1, :n)`, contractOnSQLite},
 	{"what a caller knows is not heeded", segmentsSQL + "#reserve", `SET first_id = REPLY(GREATEST(max_id, :above) + 1),`, `SET first_id = REPLY(max_id + 1),`, contractOnSQLite},
@@ -50,7 +50,7 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"all names are one", segmentsSQL + "#reserve", `WHERE name = :name AND GREATEST`, `WHERE :name <> '' AND GREATEST`, contractOnSQLite},
 	{"whatever the name beside has given", segmentsSQL + "#reserve_beside", ` WHERE b.given BETWEEN :from AND :to`, ` WHERE :from <= :to`, contractOnSQLite},
 	{"who creates a name that is there begins anew", segmentsSQL + "#add", `ON CONFLICT DO NOTHING`, `ON CONFLICT DO UPDATE SET max_id = excluded.max_id`, contractOnSQLite},
-	{"who has numbers creates a name that is lost", "numbers/segment/config.go", `c.Create == CreateAuto && above == 0`, `c.Create == CreateAuto`, "TestSegmentsWipedWhileRunning/sqlite"},
+	{"who has numbers creates a name that is lost", "numbers/segment_config.go", `!c.MustExist && above == 0`, `!c.MustExist`, "TestSegmentsWipedWhileRunning/sqlite"},
 	{"a name that was not created is", segmentsGo, `case !r.Create || *added:`, `case *added:`, contractOnSQLite},
 	{"whatever the clock says", segmentsSQL + "#reserve", `{now} BETWEEN :notbefore AND :notafter`, `{now} > 0 AND :notbefore <= :notafter`, contractOnSQLite},
 	{"a rollback leaves a gap", "internal/sqlconn/run.go", "\t\treturn f(tx)\n", "", "TestGaplessRollback/sqlite"},
@@ -59,25 +59,25 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"a call creates a name twice", segmentsGo, `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
 }}
 
-const seriesGo = "numbers/series/series.go"
+const seriesGo = "numbers/series.go"
 
 // onSeries is how a process numbers by period and scope.
-var onSeries = list{title: "series", pkg: "numbers/series", mutants: []mutant{
+var onSeries = list{title: "series", pkg: "numbers", mutants: []mutant{
 	{"namespaces share names", seriesGo, `numberstore.Key(cfg.Namespace, cfg.Name)`, `numberstore.Key("", cfg.Name)`, "TestScopes"},
-	{"who is behind gets no number", seriesGo, `if !again || !errors.Is(err, segment.ErrEnd) {`, `if !again || true {`, "TestTwoProcessesAroundMidnight"},
+	{"who is behind gets no number", seriesGo, `if !again || !errors.Is(err, ErrEnd) {`, `if !again || true {`, "TestTwoProcessesAroundMidnight"},
 	{"numbers of one period in another", seriesGo, `|| !s.begin(later).Equal(later):`, `:`, "TestOtherPeriod"},
 	{"whatever the clock of the store says", seriesGo, `if s.cfg.Period != None {`, `if false {`, "TestClocksThatDiffer"},
 	{"no room for clocks that differ", seriesGo, `Add(-lease.MaxClockError)`, `Add(0)`, "TestBoundsOfThePeriod"},
 	{"periods begin where the host is", seriesGo, `hostclock.Now(ctx).In(s.zone)`, `hostclock.Now(ctx)`, "TestPeriods/east"},
-	{"a period begins before its day", "numbers/series/period.go", `if t.Day() == day {`, `if true {`, "TestBoundsOfThePeriod"},
+	{"a period begins before its day", "numbers/period.go", `if t.Day() == day {`, `if true {`, "TestBoundsOfThePeriod"},
 	{"a copy issues what was asked for before", seriesGo, `copies == s.copies.Load()`, `copies <= s.copies.Load()`, "TestResetForgetsAnswersUnderWay"},
-	{"a format that prints two periods alike", "numbers/series/format.go", `if d.period == p.cfg.Period && !slices`, `if false && !slices`, "TestConfig"},
+	{"a format that prints two periods alike", "numbers/format.go", `if d.period == p.cfg.Period && !slices`, `if false && !slices`, "TestConfig"},
 }}
 
-// onRedisSegments are the scripts of package numbers/redissegments, of its Store and of its Dispenser.
-var onRedisSegments = list{title: "redis segments and dispenser", pkg: "numbers/redissegments", loaders: []mutant{luaLoader}, mutants: []mutant{
+// onRedisSegments are the scripts of package internal/redisnumbers, of its Store and of its Dispenser.
+var onRedisSegments = list{title: "redis segments and dispenser", pkg: "internal/redisnumbers", loaders: []mutant{luaLoader}, mutants: []mutant{
 	// Segments.
-	{"a name beside is not looked at", "numbers/redissegments/store.go", `if r.Beside != "" {`, `if false {`, "TestBesideIsRefused"},
+	{"a name beside is not looked at", "internal/redisnumbers/store.go", `if r.Beside != "" {`, `if false {`, "TestBesideIsRefused"},
 	{"what is reserved is not noted", reserveLua, `'given', last, 'run'`, `'run'`, contractOnMini},
 	{"what a caller knows is not heeded", reserveLua, `if less(given, above) then given = above end`, ``, contractOnMini},
 	{"numbers above the last", reserveLua, `if less(max, last) then last = max end`, ``, contractOnMini},
@@ -87,15 +87,15 @@ var onRedisSegments = list{title: "redis segments and dispenser", pkg: "numbers/
 	{"a name that was not compared is taken for changed", reserveLua, `h[2] ~= '' and `, ``, "TestSegmentsComparedFromNowOn/miniredis"},
 	{"a name is never compared", reserveLua, `onChange and run or h[2] or ''`, `h[2] or ''`, "TestSegmentsComparedFromNowOn/miniredis"},
 	{"another server goes unseen", reserveLua, `and h[2] ~= run then`, `and false then`, afterALoss},
-	{"resumed below what is on record", "numbers/redissegments/create.lua", `if less(given, decimal(old, 'the greatest number given')) then given = old end`, ``, afterALoss},
-	{"a name that is there is created", "numbers/redissegments/create.lua", `return { 'EXISTS' }`, ``, contractOnMini},
-	{"a Create whose reply is lost is refused", "numbers/redissegments/create.lua", `redis.call('HGET', key, 'by') ~= by`, `true`, "TestCreateRepeated"},
-	{"numbers compare as texts do", "numbers/redissegments/base.lua", `if #a ~= #b then return #a < #b end`, ``, contractOnMini},
-	{"sums as exact as those of Lua", "numbers/redissegments/base.lua", `local low = tonumber(string.sub(a, -9)) + n`, "do return str(tonumber(a) + n) end\n  local low = tonumber(string.sub(a, -9)) + n", contractOnMini},
+	{"resumed below what is on record", "internal/redisnumbers/create.lua", `if less(given, decimal(old, 'the greatest number given')) then given = old end`, ``, afterALoss},
+	{"a name that is there is created", "internal/redisnumbers/create.lua", `return { 'EXISTS' }`, ``, contractOnMini},
+	{"a Create whose reply is lost is refused", "internal/redisnumbers/create.lua", `redis.call('HGET', key, 'by') ~= by`, `true`, "TestCreateRepeated"},
+	{"numbers compare as texts do", "internal/redisnumbers/base.lua", `if #a ~= #b then return #a < #b end`, ``, contractOnMini},
+	{"sums as exact as those of Lua", "internal/redisnumbers/base.lua", `local low = tonumber(string.sub(a, -9)) + n`, "do return str(tonumber(a) + n) end\n  local low = tonumber(string.sub(a, -9)) + n", contractOnMini},
 	// The dispenser.
 	{"what is given is not noted", dispenseLua, `redis.call('HSET', key, 'used', str(h.used))`, ``, "TestStrictOrder"},
 	{"a promotion of the same process goes unseen, dispenser", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/dispenser"},
-	{"another server's segments are gone on with", "numbers/redissegments/dispense_base.lua", `lost = lost or (onChange and h.run ~= run)`, ``, "TestStaleReplica"},
+	{"another server's segments are gone on with", "internal/redisnumbers/dispense_base.lua", `lost = lost or (onChange and h.run ~= run)`, ``, "TestStaleReplica"},
 	{"what a caller knows is not heeded, dispenser", dispenseLua, `lost = not less(above, plus(h.first, h.used))`, ``, "TestStaleStateIsSeenByWhoKnowsMore"},
 	{"more than a segment has", dispenseLua, `math.min(n, h.len - h.used)`, `n`, "TestDispenserKeepsTheContract"},
 	{"a segment is installed by anybody", installLua, `if lost or h.want ~= me then`, `if lost then`, "TestInstalledOnce/wiped, and another was told"},

@@ -98,7 +98,7 @@
 // # Numbers
 //
 // With Numbers, processes take numbers from a Source: a counter.Counter; segments in
-// Redis; or a redissegments.Dispenser in front of SQL. What SQL alone counts is one statement,
+// Redis; or a redisnumbers.Dispenser in front of SQL. What SQL alone counts is one statement,
 // which the tests of the store hold. The checks are:
 //
 //   - No number is issued twice.

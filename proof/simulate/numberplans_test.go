@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/snowlease/snowlease/internal/counter"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -17,17 +17,17 @@ type Source int
 // The sources.
 const (
 	Sequence      Source = iota // counter.Counter
-	RedisSegments               // redissegments.Store
-	Dispenser                   // redissegments.Dispenser before sqlsegments.Store
+	RedisSegments               // redisnumbers.Store
+	Dispenser                   // redisnumbers.Dispenser before sqlnumbers.Store
 )
 
 // A NumberPlan is the part of a Plan that concerns numbers.
 type NumberPlan struct {
 	Source   Source
-	Strict   bool           // numbers rise across processes
-	Sequence counter.Config // Prefetch becomes 1 if Strict
-	Segments segment.Config // without Order
-	Noticed  time.Duration  // from a loss until an administrator resumes RedisSegments
+	Strict   bool                  // numbers rise across processes
+	Sequence counter.Config        // Prefetch becomes 1 if Strict
+	Segments numbers.SegmentConfig // without Order
+	Noticed  time.Duration         // from a loss until an administrator resumes RedisSegments
 }
 
 // grid is longer than any time that the product draws at random. With worker ids there
@@ -69,18 +69,18 @@ func drawNumberPlan(d draws, source Source) Plan {
 			Skew:      time.Duration(d.one("skew", 100, 10, 500)) * time.Millisecond,
 			Prefetch:  1, MaxAge: time.Duration(d.one("age", 200, 20, 1000)) * time.Millisecond,
 		},
-		Segments: segment.Config{
-			Namespace: namespace, Name: namespace, Order: segment.OrderProcess, Step: int64(d.one("step", 5, 1, 20)), MinStep: 1, MaxStep: 40, Cover: 500 * time.Millisecond,
+		Segments: numbers.SegmentConfig{
+			Namespace: namespace, Name: namespace, Step: int64(d.one("step", 5, 1, 20)), MinStep: 1, MaxStep: 40, Cover: 500 * time.Millisecond,
 		},
 	}
 	if n.Strict {
-		n.Segments.Order = segment.OrderStrict
+		n.Segments.Strict = true
 	} else { // the amount depends on whether callers or the prefetcher are faster
 		n.Sequence.Prefetch = int64(d.one("prefetch", 8, 64))
 		n.Segments.MinStep, n.Segments.MaxStep = n.Segments.Step, n.Segments.Step
 	}
 	if source == RedisSegments {
-		n.Segments.Create = segment.CreateNever
+		n.Segments.MustExist = true
 		n.Noticed = d.span("noticed", time.Duration(d.one("slow", 4, 1))*time.Second)
 	}
 	p := n.Plan()

@@ -10,9 +10,10 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/counter"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
+	"github.com/snowlease/snowlease/internal/sqlnumbers"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // Numbers is the subject of a run whose processes take numbers from a Source. The zero
@@ -24,7 +25,7 @@ type Numbers struct {
 }
 
 // numbers is the state of a world with numbers.
-type numbers struct {
+type counted struct {
 	Numbers
 	NumberPlan
 	w     *world
@@ -36,7 +37,7 @@ type numbers struct {
 
 // open makes what the source needs.
 func (s Numbers) open(w *world) (_ subject, err error) {
-	n := &numbers{Numbers: s, NumberPlan: *w.plan.Numbers, w: w}
+	n := &counted{Numbers: s, NumberPlan: *w.plan.Numbers, w: w}
 	if n.redis, err = newRedis(); err != nil {
 		return nil, err
 	}
@@ -50,35 +51,35 @@ func (s Numbers) open(w *world) (_ subject, err error) {
 		if err != nil {
 			return nil, err
 		}
-		return n, center.Numbers().Create(context.Background(), namespace+"/other", 1) // creates the table
+		return n, center.Numbers().(*sqlnumbers.Store).Create(context.Background(), namespace+"/other", 1) // creates the table
 	}
 	if n.Source == RedisSegments {
-		return n, n.administer(func(r *redissegments.Store) error { return r.Create(context.Background(), namespace+"/"+namespace, 1) })
+		return n, n.administer(func(r *redisnumbers.Store) error { return r.Create(context.Background(), namespace+"/"+namespace, 1) })
 	}
 	return n, nil
 }
 
-func (n *numbers) administer(do func(*redissegments.Store) error) error {
-	store, err := redissegments.New(n.redis.direct)
+func (n *counted) administer(do func(*redisnumbers.Store) error) error {
+	store, err := redisnumbers.New(n.redis.direct)
 	if err != nil {
 		return err
 	}
 	return do(store)
 }
 
-func (n *numbers) look(bool) {}
+func (n *counted) look(bool) {}
 
-func (n *numbers) lost() {}
+func (n *counted) lost() {}
 
-func (n *numbers) room() int { return math.MaxInt }
+func (n *counted) room() int { return math.MaxInt }
 
-func (n *numbers) healed() {
+func (n *counted) healed() {
 	if n.Source == RedisSegments {
 		n.resume()
 	}
 }
 
-func (n *numbers) follow(at func(time.Duration, func())) {
+func (n *counted) follow(at func(time.Duration, func())) {
 	for _, f := range n.w.plan.Faults {
 		if f.Kind.loses() && n.Source == RedisSegments {
 			end := f.At
@@ -90,8 +91,8 @@ func (n *numbers) follow(at func(time.Duration, func())) {
 	}
 }
 
-// resume is what an administrator of a redissegments.Store does after a loss.
-func (n *numbers) resume() {
+// resume is what an administrator of a redisnumbers.Store does after a loss.
+func (n *counted) resume() {
 	n.w.enter()
 	defer n.w.leave()
 	n.w.mu.Lock()
@@ -101,10 +102,10 @@ func (n *numbers) resume() {
 	}
 	n.w.mu.Unlock()
 	n.w.event(faultLane, Event{What: "resumed above", First: given, Last: given, N: 1})
-	n.w.fail(n.administer(func(r *redissegments.Store) error {
+	n.w.fail(n.administer(func(r *redisnumbers.Store) error {
 		ctx := context.Background()
 		err := r.Resume(ctx, namespace+"/"+namespace, given)
-		if errors.Is(err, segment.ErrUnknown) {
+		if errors.Is(err, numbers.ErrUnknown) {
 			return r.Create(ctx, namespace+"/"+namespace, given+1)
 		}
 		return err
@@ -112,16 +113,16 @@ func (n *numbers) resume() {
 }
 
 // gave notes the greatest number that a store gave.
-func (n *numbers) gave(last int64) {
+func (n *counted) gave(last int64) {
 	n.w.mu.Lock()
 	defer n.w.mu.Unlock()
 	n.given = max(n.given, last)
 }
 
-func (n *numbers) seqBits() uint { return uint(n.Sequence.Layout.WithDefaults().SequenceBits) }
+func (n *counted) seqBits() uint { return uint(n.Sequence.Layout.WithDefaults().SequenceBits) }
 
 // value returns the position of an id in its sequence.
-func (n *numbers) value(id int64) int64 {
+func (n *counted) value(id int64) int64 {
 	l := n.Sequence.Layout.WithDefaults()
 	return id>>(l.WorkerBits+l.BusinessBits+l.SequenceBits)<<l.SequenceBits | id&(l.PerTick()-1)
 }
@@ -137,7 +138,7 @@ type reservation struct {
 // guarded by world.mu.
 type issuer struct {
 	*process
-	n            *numbers
+	n            *counted
 	from         numberSource
 	client       *redis.Client
 	sql, install way
@@ -147,7 +148,7 @@ type issuer struct {
 	reserved    []reservation
 }
 
-func (n *numbers) program(p *process) (program, error) {
+func (n *counted) program(p *process) (program, error) {
 	b := &issuer{process: p, n: n}
 	b.sql = way{dice: p.dice(4), store: len(n.w.stores) - 1, there: sqlRequestLane, back: sqlReplyLane}
 	b.install = way{dice: p.dice(5), there: installLane, back: installLane}
@@ -286,13 +287,13 @@ func (b *issuer) source() (numberSource, error) {
 		return sequence{s}, err
 	}
 	s := &segments{cfg: n.Segments}
-	var store segment.Store
+	var store numbers.Store
 	var err error
 	if n.Source == Dispenser {
-		s.dispenser, err = redissegments.NewDispenser(shared{b.client}, b.database(), n.Segments)
+		s.dispenser, err = redisnumbers.NewDispenser(shared{b.client}, b.database(), n.Segments)
 		store = s.dispenser
 	} else {
-		store, err = redissegments.New(shared{b.client})
+		store, err = redisnumbers.New(shared{b.client})
 	}
 	s.store = &patient{Store: store, b: b}
 	return s, err
@@ -303,21 +304,21 @@ type sequence struct{ *counter.Counter }
 func (s sequence) open(ctx context.Context) error { return s.Start(ctx) }
 func (s sequence) close()                         { _ = s.Close() }
 
-// segments issues through a segment.Issuer.
+// segments issues through a numbers.Segment.
 type segments struct {
-	*segment.Issuer
-	cfg       segment.Config
-	store     segment.Store
-	dispenser *redissegments.Dispenser
+	*numbers.Segment
+	cfg       numbers.SegmentConfig
+	store     numbers.Store
+	dispenser *redisnumbers.Dispenser
 }
 
 func (s *segments) open(ctx context.Context) (err error) {
-	s.Issuer, err = segment.Open(ctx, s.store, s.cfg)
+	s.Segment, err = numbers.OpenSegment(ctx, s.store, s.cfg)
 	return err
 }
 
 func (s *segments) close() {
-	if s.Issuer != nil {
+	if s.Segment != nil {
 		_ = s.Close() // always nil
 	}
 	if s.dispenser != nil {

@@ -74,7 +74,7 @@ func lua(t *testing.T, rules ...string) Numbers {
 // scripts returns the scripts that count numbers.
 func scripts(t *testing.T) string {
 	t.Helper()
-	files, err := filepath.Glob("../../numbers/redissegments/*.lua")
+	files, err := filepath.Glob("../../internal/redisnumbers/*.lua")
 	require.NoError(t, err)
 	files = append(files, "../../internal/counter/counter.lua")
 	var all strings.Builder

@@ -9,7 +9,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // database returns a SQL store behind the network.
@@ -20,7 +20,7 @@ func (b *issuer) database() remote {
 }
 
 type remote struct {
-	segment.Store
+	numbers.Store
 	b *issuer
 }
 
@@ -35,7 +35,7 @@ func (r remote) Reserve(ctx context.Context, req numberstore.Request) (numbersto
 // patient removes the randomness of an Issuer's retries, which no seed could repeat:
 // it delays a call to the latest moment that the Issuer could choose.
 type patient struct {
-	segment.Store
+	numbers.Store
 	b     *issuer
 	delay time.Duration
 	next  time.Duration

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/generator"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 var (
@@ -312,8 +312,8 @@ func kindOf(err error) string {
 		name string
 	}{
 		{lease.ErrLost, "lost"},
-		{segment.ErrUnknown, "unknown"},
-		{redissegments.ErrChanged, "changed"},
+		{numbers.ErrUnknown, "unknown"},
+		{redisnumbers.ErrChanged, "changed"},
 		{errOver, "over"},
 		{errNetwork, "network"},
 		{context.DeadlineExceeded, "timeout"},

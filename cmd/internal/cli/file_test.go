@@ -10,6 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
 )
@@ -72,7 +73,7 @@ func TestResumeOfABusySeries(t *testing.T) {
 	center, err := dbseq.Open("sqlite", strings.TrimPrefix(url, "sqlite:"))
 	require.NoError(t, err)
 	defer center.Close()
-	store := center.Numbers()
+	store := center.Numbers().(target.Segments)
 	const period int64 = 202611010000000000
 	take := func(n int64) {
 		_, err := store.Reserve(t.Context(), numberstore.Request{Name: "shop/bills.acme", N: n, Start: period + 1, Above: period, Max: period + 9_999_999_999, Create: true})

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 func segmentCreateCommand(p program) *cobra.Command {
@@ -34,7 +34,7 @@ and start above all numbers in use and all numbers that were reserved ahead.
 			}
 			return withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) error {
 				err := s.Create(ctx, name.key, start)
-				if errors.Is(err, segment.ErrExists) {
+				if errors.Is(err, numbers.ErrExists) {
 					return failure{exitNo, fmt.Errorf("%w at %s; nothing changed", err, s)}
 				}
 				if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/internal/numberstore"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 func segmentResumeCommand(p program) *cobra.Command {
@@ -84,7 +84,7 @@ func resume(ctx context.Context, s target.Segments, key string, given, above int
 	}
 	// Reserve the number above and discard it.
 	_, err := s.Reserve(ctx, numberstore.Request{Name: key, N: 1, Above: above - 1, Start: 1, Max: above})
-	if errors.Is(err, segment.ErrEnd) { // it went on since
+	if errors.Is(err, numbers.ErrEnd) { // it went on since
 		return nil
 	}
 	return err

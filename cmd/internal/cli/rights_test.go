@@ -16,10 +16,10 @@ import (
 
 	rediscounter "github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/redissegments"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/redisseq"
 )
 
@@ -94,7 +94,7 @@ func everyVerb(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Op
 	t.Helper()
 	workerIDs(t, client, opts...)
 	sequence(t, client, opts...)
-	numbers(t, client, opts...)
+	small(t, client, opts...)
 }
 
 func workerIDs(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
@@ -137,15 +137,15 @@ func sequence(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Opt
 	require.NoError(t, err)
 }
 
-func numbers(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
+func small(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
 	t.Helper()
 	ctx := t.Context()
-	n, err := redissegments.New(client, opts...)
+	n, err := redisnumbers.New(client, opts...)
 	require.NoError(t, err)
 	require.NoError(t, n.Create(ctx, "orders/bills", 1))
-	require.ErrorIs(t, n.Create(ctx, "orders/bills", 1), segment.ErrExists)
+	require.ErrorIs(t, n.Create(ctx, "orders/bills", 1), numbers.ErrExists)
 	require.NoError(t, n.Resume(ctx, "orders/bills", 5))
-	d, err := redissegments.NewDispenser(client, n, segment.Config{Namespace: "orders", Name: "bills", Order: segment.OrderStrict}, opts...)
+	d, err := redisnumbers.NewDispenser(client, n, numbers.SegmentConfig{Namespace: "orders", Name: "bills", Strict: true}, opts...)
 	require.NoError(t, err)
 	_, err = d.Reserve(ctx, numberstore.Request{Name: "orders/bills", N: 1, Start: 1, Max: 1 << 60})
 	require.NoError(t, err)
@@ -221,7 +221,7 @@ func TestRightsOnRedis(t *testing.T) {
 		require.NoError(t, errors.Join(c.Close(), other.Close()))
 	})
 	for mode, run := range map[string]func(*testing.T, goredis.UniversalClient, ...redisseq.Option){
-		"| mode `redis`": workerIDs, "| mode `redis-sequence`": sequence, "| numbers": numbers,
+		"| mode `redis`": workerIDs, "| mode `redis-sequence`": sequence, "| numbers": small,
 	} {
 		t.Run(strings.Trim(mode, "| `"), func(t *testing.T) {
 			t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/numbers/series"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // TestGaplessInATransactionOfBun: bun.Tx itself replaces placeholders, of bun's form alone.
@@ -22,7 +22,7 @@ func TestGaplessInATransactionOfBun(t *testing.T) {
 	defer db.Close()
 	center, err := dbseq.New(pool, dbseq.SQLite)
 	require.NoError(t, err)
-	invoices, err := series.Open(t.Context(), center.Numbers(), series.Config{Namespace: "shop", Name: "invoices", Gapless: true})
+	invoices, err := numbers.OpenSeries(t.Context(), center.Numbers(), numbers.SeriesConfig{Namespace: "shop", Name: "invoices", Gapless: true})
 	require.NoError(t, err)
 	require.NoError(t, db.RunInTx(t.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
 		number, err := invoices.NextTx(ctx, tx.Tx, "acme")

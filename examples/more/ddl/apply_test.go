@@ -23,6 +23,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 func TestMain(m *testing.M) { testserver.Main(m) }
@@ -80,7 +81,7 @@ func TestToolsApplyTheTables(t *testing.T) {
 			t.Run(e.name+"/"+tool, func(t *testing.T) {
 				t.Parallel()
 				dsn, text := e.dsn(t), ""
-				for _, of := range []string{"dbseq", "numbers/sqlsegments"} {
+				for _, of := range []string{"dbseq", "internal/sqlnumbers"} {
 					part, err := os.ReadFile("../../../" + of + "/schema/" + e.file + ".sql")
 					require.NoError(t, err)
 					text += string(part)
@@ -94,7 +95,7 @@ func TestToolsApplyTheTables(t *testing.T) {
 				center, err := dbseq.Open(e.driver, dsn, dbseq.WithoutMigrate())
 				require.NoError(t, err)
 				defer center.Close()
-				require.NoError(t, center.Numbers().Create(t.Context(), "shop/orders", 1))
+				require.NoError(t, numbers.Create(t.Context(), center.Numbers(), numbers.SegmentConfig{Namespace: "shop", Name: "orders"}))
 				slots, err := center.Extras().Lister.Slots(t.Context(), "orders")
 				require.NoError(t, err)
 				require.Empty(t, slots)

@@ -6,7 +6,7 @@ var packages = map[string]string{
 	"fx": "go.uber.org/fx", "gorm": "gorm.io/gorm", "redis": "github.com/redis/go-redis/v9",
 	"sqlite": "github.com/libtnb/sqlite", "dbseq": base + "/dbseq", "redisseq": base + "/redisseq",
 	"idworker": base + "/idworker", "lease": base + "/lease", "snowlease": base, "snowflake": base + "/snowflake",
-	"segment": base + "/numbers/segment", "series": base + "/numbers/series", "hostseq": base + "/hostseq", "casstore": base + "/casstore", "history": base + "/numbers/history",
+	"numbers": base + "/numbers", "hostseq": base + "/hostseq", "casstore": base + "/casstore", "history": base + "/numbers/history",
 	"ordernumber": base + "/numbers/ordernumber", "console": base + "/console",
 	"gormplugin": base + "/gormplugin", "publicid": base + "/publicid", "yaml": "go.yaml.in/yaml/v3", "providers": base + "/providers",
 	"leasetest": base + "/lease/leasetest", "testing": "testing",

@@ -22,7 +22,7 @@ var (
 func schemaOf(t *testing.T, engine string) string {
 	t.Helper()
 	all := ""
-	for _, of := range []string{"dbseq", "numbers/sqlsegments"} {
+	for _, of := range []string{"dbseq", "internal/sqlnumbers"} {
 		text, err := os.ReadFile(filepath.Join(root, of, "schema", engine+".sql"))
 		require.NoError(t, err)
 		all += string(text) + "\n"

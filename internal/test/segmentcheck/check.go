@@ -1,4 +1,4 @@
-// Package segmentcheck checks whether a segment.Store meets its contract, for the
+// Package segmentcheck checks whether a numbers.Store meets its contract, for the
 // tests of stores.
 package segmentcheck
 
@@ -13,13 +13,13 @@ import (
 
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // Run returns the first violation of the contract, or nil. It uses names that begin
 // with prefix. If requests may not create names, prepare creates a name with its first
 // number; a nil prepare leaves that to the requests.
-func Run(ctx context.Context, store segment.Store, prefix string, prepare func(name string, start int64) error) error {
+func Run(ctx context.Context, store numbers.Store, prefix string, prepare func(name string, start int64) error) error {
 	c := check{store, prefix, prepare}
 	for _, part := range []struct {
 		of    string
@@ -41,7 +41,7 @@ func Run(ctx context.Context, store segment.Store, prefix string, prepare func(n
 }
 
 type check struct {
-	store   segment.Store
+	store   numbers.Store
 	prefix  string
 	prepare func(name string, start int64) error
 }
@@ -94,7 +94,7 @@ func within(r numberstore.Request, got numberstore.Range) error {
 }
 
 // Beside returns the first violation of what Request.Beside asks for.
-func Beside(ctx context.Context, store segment.Store) error {
+func Beside(ctx context.Context, store numbers.Store) error {
 	other := numberstore.Request{Name: "shop/other", N: 5, Start: 46, Max: math.MaxInt64, Create: true}
 	if _, err := numberstore.Reserve(ctx, store, other); err != nil {
 		return err
@@ -102,7 +102,7 @@ func Beside(ctx context.Context, store segment.Store) error {
 	r := numberstore.Request{Name: "shop/beside", N: 2, Start: 1, Max: 4, Create: true, Beside: other.Name}
 	for _, want := range []numberstore.Range{{First: 1, Last: 2}, {First: 3, Last: 4}} {
 		for _, r.Given = range []numberstore.Range{{First: 40, Last: 49}, {First: 51, Last: 60}} {
-			if err := (check{store: store}).wants(ctx, r, segment.ErrUnknown); err != nil {
+			if err := (check{store: store}).wants(ctx, r, numbers.ErrUnknown); err != nil {
 				return err
 			}
 		}
@@ -111,22 +111,22 @@ func Beside(ctx context.Context, store segment.Store) error {
 			return fmt.Errorf("%+v: got %v, want %v: %w", r, got, want, err)
 		}
 	}
-	if err := (check{store: store}).wants(ctx, r, segment.ErrEnd); err != nil {
+	if err := (check{store: store}).wants(ctx, r, numbers.ErrEnd); err != nil {
 		return err
 	}
 	r.Beside, r.Max = "shop/nobody", 100
-	return (check{store: store}).wants(ctx, r, segment.ErrUnknown)
+	return (check{store: store}).wants(ctx, r, numbers.ErrUnknown)
 }
 
 // Clock returns the first violation of what Request.NotBefore and NotAfter ask for.
-func Clock(ctx context.Context, store segment.Store) error {
+func Clock(ctx context.Context, store numbers.Store) error {
 	now := time.Now().UnixMilli() // also the store's, but for some seconds
 	const minute = 60_000
 	r := numberstore.Request{Name: "shop/clocked", N: 1, Start: 1, Max: 100, Create: true}
 	for range 2 { // the first request creates the name
 		for _, bounds := range [][2]int64{{now + 10*minute, now + 20*minute}, {1, now - 10*minute}, {now - 20*minute, now - 10*minute}} {
 			r.NotBefore, r.NotAfter = bounds[0], bounds[1]
-			if err := (check{store: store}).wants(ctx, r, segment.ErrClock); err != nil {
+			if err := (check{store: store}).wants(ctx, r, numbers.ErrClock); err != nil {
 				return err
 			}
 		}
@@ -136,11 +136,11 @@ func Clock(ctx context.Context, store segment.Store) error {
 		}
 	}
 	r.NotBefore, r.NotAfter = now+1, now
-	return (check{store: store}).wants(ctx, r, segment.ErrRequest)
+	return (check{store: store}).wants(ctx, r, numbers.ErrRequest)
 }
 
 func (c check) unknown(ctx context.Context) error {
-	return c.wants(ctx, numberstore.Request{Name: c.prefix + "nobody", N: 1, Start: 1, Max: 10}, segment.ErrUnknown)
+	return c.wants(ctx, numberstore.Request{Name: c.prefix + "nobody", N: 1, Start: 1, Max: 10}, numbers.ErrUnknown)
 }
 
 func (c check) first(ctx context.Context) error {
@@ -217,7 +217,7 @@ func (c check) end(ctx context.Context) error {
 			}
 			got = append(got, rest.Last)
 		}
-		if err := c.wants(ctx, r, segment.ErrEnd); err != nil {
+		if err := c.wants(ctx, r, numbers.ErrEnd); err != nil {
 			return err
 		}
 		if last == math.MaxInt64 {
@@ -228,7 +228,7 @@ func (c check) end(ctx context.Context) error {
 			return fmt.Errorf("after the maximum was raised by 100: %v: %w", got, err)
 		}
 		r.Above = r.Max
-		if err := c.wants(ctx, r, segment.ErrEnd); err != nil {
+		if err := c.wants(ctx, r, numbers.ErrEnd); err != nil {
 			return err
 		}
 	}
@@ -248,12 +248,12 @@ func (c check) bad(ctx context.Context) error {
 	} {
 		r := good
 		change(&r)
-		if err := c.wants(ctx, r, segment.ErrRequest); err != nil {
+		if err := c.wants(ctx, r, numbers.ErrRequest); err != nil {
 			return err
 		}
 	}
 	good.Create = false
-	return c.wants(ctx, good, segment.ErrUnknown) // no request has created it
+	return c.wants(ctx, good, numbers.ErrUnknown) // no request has created it
 }
 
 // many has several callers create and use a name together.
@@ -315,11 +315,11 @@ func Create(ctx context.Context, c numberstore.Creator, name string) error {
 	if err := c.Create(ctx, name, 5); err != nil {
 		return err
 	}
-	if err := c.Create(ctx, name, 1); !errors.Is(err, segment.ErrExists) {
+	if err := c.Create(ctx, name, 1); !errors.Is(err, numbers.ErrExists) {
 		return fmt.Errorf("create again: %w", err)
 	}
 	for name, start := range map[string]int64{"": 1, name + "0": 0} {
-		if err := c.Create(ctx, name, start); !errors.Is(err, segment.ErrRequest) {
+		if err := c.Create(ctx, name, start); !errors.Is(err, numbers.ErrRequest) {
 			return fmt.Errorf("create %q at %d: %w", name, start, err)
 		}
 	}

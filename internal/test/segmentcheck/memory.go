@@ -73,6 +73,9 @@ func (m *Memory) Given(_ context.Context, name string) (int64, error) {
 	return given, nil
 }
 
+// Close does nothing.
+func (*Memory) Close() error { return nil }
+
 // String returns "memory".
 func (m *Memory) String() string { return "memory" }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/redissegments"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/redisseq"
 )
@@ -85,7 +85,7 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		}
 		o.Closes = append(o.Closes, client.Close)
 		o.Segments = func() (target.Segments, error) {
-			s, err := redissegments.New(client, onRedis(with)...)
+			s, err := redisnumbers.New(client, onRedis(with)...)
 			if err == nil {
 				o.Closes = append(o.Closes, s.Close)
 			}
@@ -103,7 +103,7 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		return nil, err
 	}
 	o.Center, o.Operator, o.Closes = c, c.Extras().Operator, append(o.Closes, c.Close)
-	o.Segments = func() (target.Segments, error) { return c.Numbers(), nil }
+	o.Segments = func() (target.Segments, error) { return c.Numbers().(target.Segments), nil }
 	if err := p.exists(lease.Name(c), with); err != nil {
 		return nil, err
 	}

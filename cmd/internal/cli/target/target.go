@@ -13,7 +13,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/numbers/segment"
+	"github.com/snowlease/snowlease/numbers"
 )
 
 // EnvStore names the store like --store. Use it for a store with a password: other users of
@@ -70,7 +70,7 @@ func (e *MissingError) Unwrap() error { return e.Err }
 
 // Segments are what a store of numbers does.
 type Segments interface {
-	segment.Store
+	numbers.Store
 	numberstore.Creator
 	fmt.Stringer
 	// Given returns the greatest number that a name has given.

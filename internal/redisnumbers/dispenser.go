@@ -1,0 +1,237 @@
+package redisnumbers
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/redisconn"
+	"github.com/snowlease/snowlease/numbers"
+)
+
+var (
+	_ numbers.Store = (*Dispenser)(nil)
+	_ fmt.Stringer  = (*Dispenser)(nil)
+)
+
+// A Dispenser hands out numbers in strict order through Redis, from segments that it reserves in
+// another store: see redisseq.Dispenser.
+type Dispenser struct {
+	conn  *redisconn.Conn
+	store numbers.Store
+	cfg   numbers.SegmentConfig
+
+	mu     sync.Mutex
+	closed bool
+	stop   chan struct{} // closed by Close
+	fetchs sync.WaitGroup
+}
+
+const (
+	// fetchTime bounds how long the store may take for a segment. patience, after which
+	// another process fetches, is longer, so that requests to a slow store do not pile up.
+	fetchTime = 3 * time.Second
+	patience  = 4 * time.Second
+)
+
+// NewDispenser returns a dispenser on client in front of store. It does not connect.
+func NewDispenser(client redis.UniversalClient, store numbers.Store, cfg numbers.SegmentConfig, opts ...redisconn.Option) (*Dispenser, error) {
+	c, err := redisconn.New(client, opts...)
+	errs := []error{err, cfg.Validate()}
+	if fault.Nil(store) {
+		errs = append(errs, errors.New("redisseq: the store behind the dispenser is nil: pass one, such as Numbers of a dbseq.Center"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &Dispenser{conn: c, store: store, cfg: cfg.WithDefaults(), stop: make(chan struct{})}, nil
+}
+
+// Close cancels fetches from the store in progress and waits for them. Segments in Redis
+// stay for other processes. It closes the dispenser's own client, but neither the given one nor the
+// store.
+func (d *Dispenser) Close() error {
+	d.mu.Lock()
+	if !d.closed {
+		d.closed = true
+		close(d.stop)
+	}
+	d.mu.Unlock()
+	d.fetchs.Wait()
+	return d.conn.Close()
+}
+
+// String returns the names of the Redis and of the store behind it.
+func (d *Dispenser) String() string {
+	if named, ok := d.store.(fmt.Stringer); ok {
+		return d.conn.String() + " before " + named.String()
+	}
+	return fmt.Sprintf("%s before %T", d.conn, d.store)
+}
+
+// Warnings returns what NewDispenser could not check about the client, and the warnings
+// of the store behind it, for the log.
+func (d *Dispenser) Warnings() []string {
+	warnings := d.conn.Warnings()
+	if s, ok := d.store.(interface{ Warnings() []string }); ok {
+		warnings = append(slices.Clip(warnings), s.Warnings()...)
+	}
+	return warnings
+}
+
+// Reserve implements numbers.Store. It waits for the store behind it if Redis has no
+// numbers left. Errors are numbers.ErrEnd and numbers.ErrRequest, those of the store behind it,
+// numbers.ErrClosed, lease.ErrDamaged, and ErrRunID and ErrReplica of package redisseq.
+func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
+	if err := check(r); err != nil {
+		return numberstore.Range{}, err
+	}
+	const verb = "dispense numbers of"
+	for {
+		select {
+		case <-d.stop:
+			return numberstore.Range{}, numbers.ErrClosed
+		default:
+		}
+		me := rand.Text()
+		got, err := d.deal(ctx, redisconn.Call{Verb: verb, Name: r.Name, Script: dispense, Args: []any{r.N, r.Above, me, patience.Milliseconds()}})
+		if err != nil {
+			if ctx.Err() != nil {
+				d.background(func() { _ = d.leave(ctx, r.Name, me) })
+			}
+			return numberstore.Range{}, err
+		}
+		var first, n, fetch int64
+		state := state{me: me}
+		if err := got.Ints(&first, &n, &fetch, &state.top, &state.step, &state.used, &state.ms); err != nil {
+			return numberstore.Range{}, d.conn.Wrap(verb, r.Name, err)
+		}
+		var fetched <-chan error
+		if fetch == 1 {
+			fetched = d.fetch(ctx, r, state)
+		}
+		switch {
+		case n > 0 && first > r.Max:
+			return numberstore.Range{}, fmt.Errorf("%w: %q at %s is at %d", numbers.ErrEnd, r.Name, d, first)
+		case n > 0:
+			return numberstore.Range{First: first, Last: min(first+n-1, r.Max)}, nil
+		}
+		if err := d.await(ctx, fetched); err != nil {
+			return numberstore.Range{}, err
+		}
+	}
+}
+
+// Look returns an error if Redis or the store behind it does not answer, such as a lease.ErrSetup
+// for a wrong password. numbers.OpenSegment calls it.
+func (d *Dispenser) Look(ctx context.Context, name string) error {
+	err := d.leave(ctx, name, rand.Text()) // Redis has told nobody of that name to fetch
+	if reader, ok := d.store.(numberstore.Reader); ok && err == nil {
+		_, err = reader.Given(ctx, name)
+	}
+	return err
+}
+
+// deal waits for no replicas, because the store behind it makes numbers unique.
+func (d *Dispenser) deal(ctx context.Context, call redisconn.Call) (redisconn.Reply, error) {
+	return deal(ctx, d.conn, call, "dispenser")
+}
+
+// await waits for the segment that this process fetches, or else for a moment.
+func (d *Dispenser) await(ctx context.Context, fetched <-chan error) error {
+	var moment <-chan time.Time
+	if fetched == nil {
+		timer := time.NewTimer(2*time.Millisecond + mathrand.N(10*time.Millisecond))
+		defer timer.Stop()
+		moment = timer.C
+	}
+	select {
+	case err := <-fetched:
+		return err
+	case <-moment:
+		return nil
+	case <-d.stop:
+		return numbers.ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// A state is what a caller needs to fetch a segment.
+type state struct {
+	me             string
+	top            int64 // the segment must lie above it
+	step, used, ms int64 // size of the current segment, and used numbers in ms milliseconds
+}
+
+// fetch gets a segment from the store and installs it in the background, because the
+// caller may already have its numbers.
+func (d *Dispenser) fetch(ctx context.Context, r numberstore.Request, s state) <-chan error {
+	done := make(chan error, 1)
+	if !d.background(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
+		defer cancel()
+		go func() {
+			select {
+			case <-d.stop:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		got, err := d.reserve(ctx, r, s)
+		if err == nil {
+			done <- d.install(ctx, r.Name, s.me, got)
+		} else {
+			done <- errors.Join(err, d.leave(ctx, r.Name, s.me))
+		}
+	}) {
+		done <- numbers.ErrClosed
+	}
+	return done
+}
+
+// background runs f, for which Close waits. It returns false if the dispenser is closed.
+func (d *Dispenser) background(f func()) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed {
+		d.fetchs.Go(f)
+	}
+	return !d.closed
+}
+
+// leave lets another caller fetch, if Redis told me to. ctx may have ended.
+func (d *Dispenser) leave(ctx context.Context, name, me string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
+	defer cancel()
+	return d.install(ctx, name, me, numberstore.Range{First: 1}) // empty
+}
+
+func (d *Dispenser) reserve(ctx context.Context, r numberstore.Request, s state) (numberstore.Range, error) {
+	step := s.step
+	if step == 0 {
+		step = d.cfg.Step
+	}
+	step = numberstore.Steps{Min: d.cfg.MinStep, Max: d.cfg.MaxStep, Cover: d.cfg.Cover}.Next(step, s.used, time.Duration(s.ms)*time.Millisecond)
+	r.N = max(step, min(r.N, d.cfg.MaxStep)) // so that a batch is not split
+	r.Above = max(r.Above, s.top)
+	return numberstore.Reserve(ctx, d.store, r)
+}
+
+func (d *Dispenser) install(ctx context.Context, name, me string, got numberstore.Range) error {
+	const verb = "install numbers of"
+	r, err := d.deal(ctx, redisconn.Call{Verb: verb, Name: name, Script: install, Args: []any{me, got.First, got.Last, got.Len()}})
+	if err == nil && r[0] == "BACK" {
+		err = d.conn.Wrap(verb, name, fmt.Errorf("%w: it reserved %d to %d, not above %v", numbers.ErrStore, got.First, got.Last, r[1:]))
+	}
+	return err // LATE: another caller fetches, or Redis lost its state; the segment is skipped
+}

@@ -1,0 +1,167 @@
+package redisnumbers
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/printable"
+	"github.com/snowlease/snowlease/internal/redisconn"
+	"github.com/snowlease/snowlease/lease"
+)
+
+var (
+	_ numberstore.Store   = (*Store)(nil)
+	_ numberstore.Creator = (*Store)(nil)
+	_ fmt.Stringer        = (*Store)(nil)
+)
+
+// ErrChanged is redisseq.ErrChanged.
+var ErrChanged = fmt.Errorf("redisseq: the Redis restarted or failed over, and may have lost numbers: stop the processes, or allow twice max_step for each, and advance the name above all in use: snowlease segment resume: %w", lease.ErrSetup)
+
+// A Store reserves numbers on Redis alone: see redisseq.Numbers.
+type Store struct{ conn *redisconn.Conn }
+
+//go:embed *.lua
+var files embed.FS
+
+var (
+	reserve  = load("reserve.lua")
+	create   = load("create.lua")
+	look     = load("given.lua")
+	dispense = load("dispense_base.lua", "dispense.lua")
+	install  = load("dispense_base.lua", "dispense_install.lua")
+)
+
+func load(names ...string) *redis.Script {
+	return redis.NewScript(redisconn.Lua(files, append([]string{"values.lua", "base.lua"}, names...)...))
+}
+
+// New returns a store with a client of its own, as redisseq.New does. It does not connect.
+func New(client redis.UniversalClient, opts ...redisconn.Option) (*Store, error) {
+	c, err := redisconn.New(client, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{c}, nil
+}
+
+// Close closes the store's own client, until the next call.
+func (s *Store) Close() error { return s.conn.Close() }
+
+// String returns the name of the server, such as "redis 127.0.0.1:6379 db 0".
+func (s *Store) String() string { return s.conn.String() }
+
+// Warnings returns what New could not check about the client, for the log.
+func (s *Store) Warnings() []string { return s.conn.Warnings() }
+
+// check refuses what only SQL does.
+func check(r numberstore.Request) error {
+	if r.Beside != "" {
+		return fmt.Errorf("%w: Redis does not look at a name beside another: use SQL", numberstore.ErrRequest)
+	}
+	if r.NotAfter != 0 {
+		return fmt.Errorf("%w: Redis reserves at any time: use SQL", numberstore.ErrRequest)
+	}
+	return r.Validate()
+}
+
+// Reserve implements numbers.Store. Errors are numbers.ErrUnknown, numbers.ErrEnd,
+// numbers.ErrRequest, ErrChanged, and lease.ErrDamaged, and ErrRunID, ErrReplica and
+// ErrNotReplicated of package redisseq.
+func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
+	if err := check(r); err != nil {
+		return numberstore.Range{}, err
+	}
+	const verb = "reserve numbers of"
+	got, err := deal(ctx, s.conn, redisconn.Call{Verb: verb, Name: r.Name, Script: reserve, Args: []any{r.N, r.Above, r.Max}, Waits: true}, "segment")
+	if err != nil {
+		return numberstore.Range{}, err
+	}
+	var given, last int64
+	if err := got.Ints(&given, &last); err != nil {
+		return numberstore.Range{}, s.conn.Wrap(verb, r.Name, err)
+	}
+	return numberstore.Range{First: given + 1, Last: last}, nil
+}
+
+// Create creates a name, such as shop/orders with the namespace in front, whose first number is
+// start, at least 1, for administrators. After a loss of data, stop running processes first, and
+// choose start above all numbers in use or reserved ahead. Errors are numbers.ErrExists,
+// numbers.ErrRequest, and those of package redisseq.
+func (s *Store) Create(ctx context.Context, name string, start int64) error {
+	return s.make(ctx, "create", name, start)
+}
+
+// Resume continues a name after ErrChanged, above the given number. Choose it above all
+// numbers in use or reserved ahead. Running processes have reserved at most two segments
+// each: stop them first, or leave room for that. Resume creates no name, because a
+// misspelled one would leave the right one behind.
+//
+// Errors are numbers.ErrUnknown, numbers.ErrRequest for a number out of range, and those
+// of package redisseq.
+func (s *Store) Resume(ctx context.Context, name string, above int64) error {
+	if above == math.MaxInt64 {
+		return fmt.Errorf("%w: no number is above %d", numberstore.ErrRequest, above)
+	}
+	return s.make(ctx, "resume", name, above+1)
+}
+
+// Given returns the greatest number that a name has given, or 0, also after ErrChanged.
+// Errors are numbers.ErrUnknown, numbers.ErrRequest, lease.ErrDamaged, and those of package
+// redisseq.
+func (s *Store) Given(ctx context.Context, name string) (given int64, err error) {
+	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
+		return 0, err
+	}
+	const verb = "look at"
+	got, err := deal(ctx, s.conn, redisconn.Call{Verb: verb, Name: name, Script: look}, "segment")
+	if err != nil {
+		return 0, err
+	}
+	if err := got.Ints(&given); err != nil {
+		return 0, s.conn.Wrap(verb, name, err)
+	}
+	return given, nil
+}
+
+func (s *Store) make(ctx context.Context, verb, name string, start int64) error {
+	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
+		return err
+	}
+	_, err := deal(ctx, s.conn, redisconn.Call{Verb: verb, Name: name, Script: create, Args: []any{verb, start - 1, rand.Text()}, Waits: true}, "segment")
+	return err
+}
+
+// deal runs a script on the key of a name.
+func deal(ctx context.Context, c *redisconn.Conn, call redisconn.Call, what string) (redisconn.Reply, error) {
+	namespace, name, _ := strings.Cut(call.Name, "/")
+	key := c.Key(namespace, what+":"+name)
+	call.Keys, call.Args = []string{key}, append([]any{!c.Durable}, call.Args...)
+	call.Remedy = fmt.Sprintf("give the key %s another prefix if it is not snowlease's; if it is, delete it", key)
+	if what == "segment" {
+		call.Remedy += ", and create the name anew above all numbers in use"
+	}
+	call.Passes = []string{"LATE", "BACK"}
+	call.Answer = func(r redisconn.Reply) error {
+		switch {
+		case r[0] == "UNKNOWN":
+			return fmt.Errorf("%w: %q at %s: %s", numberstore.ErrUnknown, call.Name, c, fault.CreateName(call.Name))
+		case r[0] == "EXISTS":
+			return fmt.Errorf("%w: %q", numberstore.ErrExists, call.Name)
+		case r[0] == "END" && len(r) == 2:
+			return fmt.Errorf("%w: %q at %s is at %s", numberstore.ErrEnd, call.Name, c, r[1])
+		case r[0] == "CHANGED" && len(r) == 3:
+			return c.Wrap(call.Verb, call.Name, fmt.Errorf("%w: it was %q and is %q", ErrChanged, printable.Text(r[1]), printable.Text(r[2])))
+		}
+		return nil
+	}
+	return c.Run(ctx, call)
+}

@@ -1,0 +1,233 @@
+package redisnumbers_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/redisnumbers"
+	"github.com/snowlease/snowlease/internal/test/redistest"
+	"github.com/snowlease/snowlease/internal/test/segmentcheck"
+	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers"
+	"github.com/snowlease/snowlease/redisseq"
+)
+
+func TestMain(m *testing.M) { testserver.Main(m) }
+
+func newStore(t testing.TB, s *redistest.Store) *redisnumbers.Store {
+	t.Helper()
+	n, err := redisnumbers.New(s.Client(t), s.Options...)
+	require.NoError(t, err)
+	return n
+}
+
+// asking returns a request for n numbers of "shop/orders".
+func asking(n int64) numberstore.Request {
+	return numberstore.Request{Name: "shop/orders", N: n, Start: 1, Max: 1 << 60, Create: true}
+}
+
+func TestSegmentsKeepTheContract(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		n := newStore(t, s)
+		require.NoError(t, segmentcheck.Run(t.Context(), n, "shop/", func(name string, start int64) error {
+			return n.Create(t.Context(), name, start)
+		}))
+		require.NoError(t, segmentcheck.Create(t.Context(), n, "shop/admin"))
+		require.Empty(t, n.Warnings())
+		for key := range s.Records(t) {
+			require.EqualValues(t, -1, s.Admin.TTL(t.Context(), key).Val(), key)
+		}
+	})
+}
+
+// TestSegmentsComparedFromNowOn: a name that was used without comparing incarnations goes on when they are.
+func TestSegmentsComparedFromNowOn(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		never, err := redisnumbers.New(s.Client(t), append(slices.Clone(s.Options), redisseq.WithDurable(true))...)
+		require.NoError(t, err)
+		require.NoError(t, never.Create(t.Context(), "shop/orders", 1))
+		compared := newStore(t, s)
+		for _, n := range []*redisnumbers.Store{never, compared, never, compared} {
+			_, err := n.Reserve(t.Context(), asking(10))
+			require.NoError(t, err)
+		}
+		s.Reincarnate(t)
+		_, err = compared.Reserve(t.Context(), asking(1))
+		require.ErrorIs(t, err, redisnumbers.ErrChanged)
+	})
+}
+
+// TestSegmentsAfterALoss: a request does not create a name that may have been lost.
+func TestSegmentsAfterALoss(t *testing.T) {
+	t.Parallel()
+	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
+		n := newStore(t, s)
+		_, err := n.Reserve(t.Context(), asking(1))
+		require.ErrorIs(t, err, numbers.ErrUnknown)
+		const create = "snowlease segment create --namespace shop --name orders --start N"
+		require.ErrorContains(t, err, create)
+		require.ErrorContains(t, err, "above all its numbers", "start 1 repeats numbers after a wipe")
+		_, err = n.Given(t.Context(), "shop/orders")
+		require.ErrorIs(t, err, numbers.ErrUnknown)
+		err = n.Resume(t.Context(), "shop/orders", 1)
+		require.ErrorIs(t, err, numbers.ErrUnknown)
+		require.ErrorContains(t, err, create)
+		require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
+		_, err = n.Reserve(t.Context(), asking(10))
+		require.NoError(t, err)
+
+		s.Reincarnate(t)
+		for range 2 {
+			_, err = n.Reserve(t.Context(), asking(1))
+			require.ErrorIs(t, err, redisnumbers.ErrChanged)
+			require.ErrorIs(t, err, lease.ErrSetup)
+			require.ErrorContains(t, err, "snowlease segment resume")
+		}
+		require.ErrorIs(t, n.Resume(t.Context(), "shop/orders", -1), numbers.ErrRequest)
+		err = n.Resume(t.Context(), "shop/orders", math.MaxInt64)
+		require.ErrorIs(t, err, numbers.ErrRequest)
+		require.ErrorContains(t, err, "no number is above 9223372036854775807")
+		given, err := n.Given(t.Context(), "shop/orders")
+		require.NoError(t, err)
+		require.EqualValues(t, 10, given)
+		_, err = n.Reserve(t.Context(), asking(1))
+		require.ErrorIs(t, err, redisnumbers.ErrChanged, "a look resumes nothing")
+		require.NoError(t, n.Resume(t.Context(), "shop/orders", 3)) // less than is known
+		got, err := n.Reserve(t.Context(), asking(5))
+		require.NoError(t, err)
+		require.Equal(t, numberstore.Range{First: 11, Last: 15}, got)
+		s.Reincarnate(t)
+		require.NoError(t, n.Resume(t.Context(), "shop/orders", 100))
+		got, err = n.Reserve(t.Context(), asking(5))
+		require.NoError(t, err)
+		require.Equal(t, numberstore.Range{First: 101, Last: 105}, got)
+
+		s.Wipe(t)
+		_, err = n.Reserve(t.Context(), asking(1))
+		require.ErrorIs(t, err, numbers.ErrUnknown)
+	})
+}
+
+func TestSegmentsThatLoseNothing(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t, redisseq.WithDurable(true), redisseq.WithPrefix("app"))
+	n := newStore(t, s)
+	require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
+	s.Reincarnate(t)
+	_, err := n.Reserve(t.Context(), asking(1))
+	require.NoError(t, err)
+	require.Contains(t, s.Records(t), "app:{shop}:segment:orders")
+}
+
+// TestCreateRepeated: a Create repeated after a lost reply succeeds.
+func TestCreateRepeated(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	client := s.Client(t)
+	client.AddHook(repeating("create", func() {}))
+	n, err := redisnumbers.New(redistest.Shared{UniversalClient: client})
+	require.NoError(t, err)
+	require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
+	require.ErrorIs(t, n.Create(t.Context(), "shop/orders", 1), numbers.ErrExists)
+}
+
+// repeating is a hook that sends a script twice: create or install.
+func repeating(script string, between func()) redistest.Hook {
+	return func(cmds []redis.Cmder, call func() error) error {
+		if err := call(); err != nil || !repeats(script, cmds[0]) {
+			return err
+		}
+		between()
+		return call()
+	}
+}
+
+func repeats(script string, cmd redis.Cmder) bool {
+	args := cmd.Args()
+	switch script {
+	case "create": // evalsha sha 1 key mode verb given by
+		return len(args) == 8 && args[5] == "create"
+	default: // install: evalsha sha 1 key mode me first last len
+		_, install := args[min(5, len(args)-1)].(string)
+		return len(args) == 9 && install && args[8] != int64(0)
+	}
+}
+
+// TestDamage: a record that makes no sense is named and stays as it is.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	s := redistest.NewMini(t)
+	n := newStore(t, s)
+	d := dispenser(t, s.Client(t), new(segmentcheck.Memory), ordered())
+	const segments, front = "snowlease:{shop}:segment:orders", orders
+	reserve := func() error { _, err := n.Reserve(t.Context(), asking(1)); return err }
+	dispense := func() error { _, err := d.Reserve(t.Context(), asking(1)); return err }
+	given := func() error { _, err := n.Given(t.Context(), "shop/orders"); return err }
+	resume := func() error { return n.Resume(t.Context(), "shop/orders", 5) }
+	calls := map[string][]func() error{segments: {reserve, given, resume}, front: {dispense}}
+	for key, harms := range map[string][]string{
+		// Who is told to create a name that lost its number would be told that it exists.
+		segments: {"given", "given=", "given=x", "given=-1", "given=007", "given=1e3", "given=" + strings.Repeat("9", 20), ""},
+		front:    {"used=-1", "first=x", "top=", "nfirst=00", "len=" + strings.Repeat("1", 16), ""},
+	} {
+		for _, harm := range harms {
+			s.Wipe(t)
+			require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
+			require.NoError(t, dispense())
+			fetched(t, s, "100")
+			switch field, value, set := strings.Cut(harm, "="); {
+			case set:
+				require.NoError(t, s.Admin.HSet(t.Context(), key, field, value).Err())
+			case field != "":
+				require.NoError(t, s.Admin.HDel(t.Context(), key, field).Err())
+			default:
+				require.NoError(t, s.Admin.Set(t.Context(), key, "a text", 0).Err())
+			}
+			before := s.Records(t)
+			for _, call := range calls[key] {
+				err := call()
+				require.ErrorIs(t, err, lease.ErrDamaged, "%s %s", key, harm)
+				require.ErrorContains(t, err, key)
+				require.ErrorContains(t, err, "another prefix")
+			}
+			require.ErrorIs(t, n.Create(t.Context(), "shop/orders", 1), numbers.ErrExists)
+			require.Equal(t, before, s.Records(t))
+		}
+	}
+}
+
+// TestServerThatDoesNotTellItsRunID: its change would pass unnoticed.
+func TestServerThatDoesNotTellItsRunID(t *testing.T) {
+	t.Parallel()
+	redistest.EachSilent(t, func(t *testing.T, client *redis.Client) {
+		n, err := redisnumbers.New(client)
+		require.NoError(t, err)
+		require.ErrorIs(t, n.Create(t.Context(), "shop/orders", 1), redisseq.ErrRunID)
+		_, err = dispenser(t, client, new(segmentcheck.Memory), numbers.SegmentConfig{Namespace: "shop", Name: "orders"}).Reserve(t.Context(), asking(1))
+		require.ErrorIs(t, err, redisseq.ErrRunID)
+	})
+}
+
+// Redis cannot tie one name to another, so it refuses rather than reserve without it.
+func TestBesideIsRefused(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // nobody is asked
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	store, err := redisnumbers.New(client)
+	require.NoError(t, err)
+	front := dispenser(t, client, &segmentcheck.Memory{}, ordered(10))
+	for _, s := range []numbers.Store{store, front} {
+		_, err := s.Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 1, Start: 1, Max: 10, Create: true, Beside: "other"})
+		require.ErrorIs(t, err, numbers.ErrRequest)
+		require.ErrorContains(t, err, "use SQL")
+	}
+}

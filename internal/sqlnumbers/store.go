@@ -1,0 +1,394 @@
+// Package sqlnumbers counts small numbers in the SQL database that an application already uses.
+package sqlnumbers
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/bounded"
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/rules"
+	"github.com/snowlease/snowlease/internal/sqlconn"
+)
+
+var (
+	_ numberstore.Store   = (*Store)(nil)
+	_ numberstore.Creator = (*Store)(nil)
+	_ numberstore.InTx    = (*Store)(nil)
+	_ fmt.Stringer        = (*Store)(nil)
+)
+
+// A Store reserves numbers in the table snowlease_segment: see Numbers of a dbseq.Center.
+type Store struct {
+	conn *sqlconn.Conn
+	seen names
+}
+
+//go:embed sql/*.sql schema/*.sql
+var files embed.FS
+
+var tables = sqlconn.Tables{
+	Files:   files,
+	Schema:  "internal/sqlnumbers/schema",
+	Names:   []string{"segment"},
+	Rights:  "SELECT, INSERT and UPDATE on the table snowlease_segment",
+	Damaged: "set max_id of its row to the greatest number in use anywhere, or of backdated ids to the maximum; without the row, numbers would start over",
+}
+
+// Beside returns a store in the database of a center, and its connection.
+func Beside(c *sqlconn.Conn) (*Store, *sqlconn.Conn) {
+	own := c.Beside(tables)
+	return &Store{conn: own}, own
+}
+
+// Close closes the pool of the store, if it has one of its own, until the next call.
+func (s *Store) Close() error {
+	defer s.conn.Reopen()
+	return s.conn.Close()
+}
+
+// Warnings returns what is dangerous about the connection, for the log at the start: that
+// it shares the application's pool.
+func (s *Store) Warnings() []string { return s.conn.Warnings() }
+
+// String returns the name of the database without secrets, such as
+// "mysql 127.0.0.1:3306/app". On a given pool it is the dialect only.
+func (s *Store) String() string { return s.conn.Name }
+
+// Reserve implements numbers.Store. It takes one statement once the name exists. Errors:
+// numbers.ErrUnknown, numbers.ErrEnd, numbers.ErrClock, numbers.ErrRequest, lease.ErrDamaged.
+func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (got numberstore.Range, err error) {
+	if err := r.Validate(); err != nil {
+		return numberstore.Range{}, err
+	}
+	added := false // a name that is missing again was lost, perhaps after others had numbers
+	err = s.with(ctx, "reserve numbers of %q", r.Name, func(ctx context.Context) (err error) {
+		got, err = s.reserve(ctx, nil, r, &added)
+		return err
+	})
+	return got, err
+}
+
+// In returns a store that reserves in a transaction of the application, so that a rollback takes
+// the numbers back: they have no gaps. Until the transaction ends, all others wait who ask for
+// numbers of the same name. The transaction must be of the database of s, which must have
+// answered before, as to Given. A statement that fails, as after a deadlock, may end the
+// transaction, and is not repeated. On MySQL and MariaDB a new name is created on another
+// connection, if the pool has one to give. Package series calls it: use Series.NextTx.
+func (s *Store) In(tx numberstore.Tx) numberstore.Reader { return inTx{s, tx} }
+
+// inTx is a Store in a transaction.
+type inTx struct {
+	store *Store
+	tx    numberstore.Tx
+}
+
+// Reserve implements numbers.Store.
+func (t inTx) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
+	if err := r.Validate(); err != nil {
+		return numberstore.Range{}, err
+	}
+	if err := t.usable(); err != nil {
+		return numberstore.Range{}, err
+	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	var got numberstore.Range
+	err := t.add(ctx, r)
+	if err == nil {
+		got, err = t.store.reserve(ctx, t.tx, r, new(bool))
+	}
+	return got, t.wrap(ctx, "reserve numbers of %q in a transaction", r.Name, err)
+}
+
+func (t inTx) usable() error {
+	if fault.Nil(t.tx) {
+		return fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrTransaction, t.tx)
+	}
+	if !t.store.conn.Answered() {
+		return fmt.Errorf("%w: the store has not answered yet: ask it outside of a transaction first, as numbers.OpenSeries does", numberstore.ErrTransaction)
+	}
+	return nil
+}
+
+// add creates the name outside of the transaction if two that create it could lock each other out.
+// The transaction does not look, since its first SELECT would decide which rows it sees: with
+// innodb_snapshot_isolation, MariaDB then refuses to change what others have changed since.
+func (t inTx) add(ctx context.Context, r numberstore.Request) error {
+	s := t.store
+	if !s.conn.Gaps() || !r.Create || s.seen.has(r.Name) {
+		return nil
+	}
+	// The transaction creates the name if its pool has no other connection to give, or if creating
+	// it waits for a lock of this transaction.
+	if pool := s.conn.Pool().Stats(); !s.conn.Own && pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	row, there, err := s.given(ctx, nil, r.Name)
+	if err == nil && !there {
+		if err := r.CheckClock(row.now); err != nil {
+			return err
+		}
+		err = s.Create(ctx, r.Name, r.Start)
+	}
+	if err == nil || errors.Is(err, numberstore.ErrExists) {
+		s.seen.add(r.Name)
+	}
+	return nil
+}
+
+// names are some that the table has.
+type names struct {
+	mu  sync.Mutex
+	all map[string]bool
+}
+
+func (n *names) has(name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.all[name]
+}
+
+func (n *names) add(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.all == nil || len(n.all) >= 10_000 { // bounds the memory; who is forgotten is looked for again
+		n.all = map[string]bool{}
+	}
+	n.all[name] = true
+}
+
+// Given is Given of a Store.
+func (t inTx) Given(ctx context.Context, name string) (int64, error) {
+	if err := numberstore.CheckName(name); err != nil {
+		return 0, fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
+	}
+	if err := t.usable(); err != nil {
+		return 0, err
+	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	row, there, err := t.store.given(ctx, t.tx, name)
+	if err == nil && !there {
+		err = noName(name)
+	}
+	return row.id, t.wrap(ctx, "look at %q in a transaction", name, err)
+}
+
+// wrap asks nothing on the pool, whose only connection the transaction may have.
+func (t inTx) wrap(ctx context.Context, what, name string, err error) error {
+	if t.store.conn.TableMissing(err) {
+		err = sqlconn.Advise(t.store.conn.NoTable("segment"))
+	}
+	return t.store.conn.Wrap(ctx, fmt.Sprintf(what, name), err)
+}
+
+// Create creates a name, such as shop/orders with the namespace in front, whose first number is
+// start, at least 1, for administrators. Errors: numbers.ErrExists, numbers.ErrRequest.
+func (s *Store) Create(ctx context.Context, name string, start int64) error {
+	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
+		return err
+	}
+	return s.with(ctx, "create %q", name, func(ctx context.Context) error {
+		n, err := s.conn.Exec(ctx, nil, "add", sqlconn.Args{"name": name, "start": start})
+		if err == nil && n == 0 {
+			if _, _, err = s.given(ctx, nil, name); err == nil {
+				err = fmt.Errorf("%w: %q", numberstore.ErrExists, name)
+			}
+		}
+		return err
+	})
+}
+
+// Given returns the greatest number that a name has given, or 0. Errors: numbers.ErrUnknown,
+// numbers.ErrRequest, lease.ErrDamaged.
+func (s *Store) Given(ctx context.Context, name string) (given int64, err error) {
+	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
+		return 0, err
+	}
+	err = s.with(ctx, "look at %q", name, func(ctx context.Context) (err error) {
+		row, there, err := s.given(ctx, nil, name)
+		if err == nil && !there {
+			err = noName(name)
+		}
+		given = row.id
+		return err
+	})
+	return given, err
+}
+
+// Names calls each with the names that begin with prefix, sorted, and the greatest number that
+// each has given. It reads 1000 at a time, ends with the first error of each, and creates no
+// table.
+func (s *Store) Names(ctx context.Context, prefix string, each func(name string, given int64) error) error {
+	from, end := prefix, "{" // no name has a character from { on
+	if prefix != "" {
+		if err := numberstore.CheckName(prefix); err != nil {
+			return fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
+		}
+		end = below(prefix)
+	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	type row struct {
+		name string
+		id   int64
+	}
+	err := s.conn.Server(ctx, false)
+	for more := err == nil; more; {
+		var rows []row
+		rows, err = sqlconn.All(ctx, s.conn, nil, "names", sqlconn.Args{"name": from, "below": end}, func(r *row) []any { return []any{&r.name, &r.id} })
+		for _, r := range rows {
+			if err := each(r.name, r.id); err != nil {
+				return err
+			}
+			from = r.name + "-" // the next: no character is below -
+		}
+		more = len(rows) == 1000
+	}
+	if err = s.conn.Wrap(ctx, "list the names of numbers", err); s.conn.TableMissing(err) {
+		return nil // nothing was ever given
+	}
+	return err
+}
+
+// given is the greatest number given, and the clock that it was read at.
+type given struct{ now, id int64 }
+
+func (s *Store) given(ctx context.Context, tx sqlconn.Runner, name string) (row given, there bool, err error) {
+	row, there, err = sqlconn.One(ctx, s.conn, tx, "given", sqlconn.Args{"name": name}, func(g *given) []any { return []any{&g.now, &g.id} })
+	if err == nil && !there { // no row that the clock could be read with
+		row.now, err = s.conn.Now(ctx, tx)
+	}
+	if err == nil {
+		err = rules.CheckGiven("max_id", row.id)
+	}
+	return row, there, err
+}
+
+func noName(name string) error {
+	return fmt.Errorf("%w: %q: %s", numberstore.ErrUnknown, name, fault.CreateName(name))
+}
+
+// reserve reserves in a transaction, or else on the pool.
+func (s *Store) reserve(ctx context.Context, tx sqlconn.Runner, r numberstore.Request, added *bool) (numberstore.Range, error) {
+	a := sqlconn.Args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start, "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
+	if r.NotAfter > 0 {
+		a["notbefore"], a["notafter"] = r.NotBefore, r.NotAfter
+	}
+	statement := "reserve"
+	if r.Beside != "" {
+		statement, a = "reserve_beside", a.With(sqlconn.Args{"beside": r.Beside, "from": r.Given.First, "to": r.Given.Last})
+	}
+	for round := range sqlconn.Rounds {
+		first, done, err := s.conn.Change(ctx, tx, statement, a)
+		if done {
+			return numberstore.Range{First: first, Last: first + min(r.N-1, r.Max-first)}, nil
+		}
+		if err == nil {
+			err = s.missed(ctx, tx, r, a, round, added)
+		}
+		if err != nil {
+			return numberstore.Range{}, err
+		}
+	}
+	return numberstore.Range{}, sqlconn.Unsettled()
+}
+
+// missed returns why a round reserved nothing, or nil if the next one may: the name is there by now.
+func (s *Store) missed(ctx context.Context, tx sqlconn.Runner, r numberstore.Request, a sqlconn.Args, round int, added *bool) error {
+	if r.Beside != "" {
+		if beside, there, err := s.given(ctx, tx, r.Beside); err != nil {
+			return err
+		} else if !there || beside.id < r.Given.First || beside.id > r.Given.Last {
+			return fmt.Errorf("%w: %q has not given %d to %d", numberstore.ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
+		}
+	}
+	row, there, err := s.given(ctx, tx, r.Name)
+	last := max(row.id, r.Above)
+	switch {
+	case err != nil:
+		return err
+	case r.CheckClock(row.now) != nil:
+		return r.CheckClock(row.now)
+	case (there || r.Create && !*added) && last >= r.Max:
+		return fmt.Errorf("%w: %q is at %d of %d", numberstore.ErrEnd, r.Name, last, r.Max)
+	case there && tx != nil && round > 0: // by REPEATABLE READ of MySQL, a change sees more than a SELECT
+		return fmt.Errorf("%w: others have changed %q since the transaction first read: run it again", numberstore.ErrUnavailable, r.Name)
+	case there: // created since the update
+		return nil
+	case !r.Create || *added:
+		return noName(r.Name)
+	}
+	*added = true
+	if r.Family != "" {
+		return s.addCounted(ctx, r, a)
+	}
+	_, err = s.conn.Exec(ctx, tx, "add", a)
+	return err
+}
+
+// addCounted creates a name of a family, unless it is there. The row that counts the family is locked
+// first, so one is created after the other.
+func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn.Args) error {
+	count := sqlconn.Args{"name": "/count." + strings.TrimPrefix(r.Family, "/"), "n": int64(1), "max": int64(math.MaxInt64), "above": int64(0), "start": int64(1), "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
+	there := errors.New("it is there")
+	err := s.conn.AtOnce(ctx, func(tx sqlconn.Runner) error {
+		n, done, err := s.conn.Change(ctx, tx, "reserve", count)
+		if err == nil && !done { // the first of the family
+			if _, err = s.conn.Exec(ctx, tx, "add", count); err == nil {
+				n, _, err = s.conn.Change(ctx, tx, "reserve", count)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		added, err := s.conn.Exec(ctx, tx, "add", a)
+		if err != nil {
+			return err
+		}
+		if added == 0 {
+			return there
+		}
+		left, _, err := sqlconn.One(ctx, s.conn, tx, "family", sqlconn.Args{"name": r.Family, "below": below(r.Family)}, sqlconn.Column[int64])
+		if err == nil && left != n {
+			err = fmt.Errorf("%w: of %d names %q..., %d are left", numberstore.ErrUnknown, n-1, r.Family, left-1)
+		}
+		return err
+	})
+	if errors.Is(err, there) {
+		return nil
+	}
+	return err
+}
+
+// below returns what is above all names that begin with prefix, and below all others that are.
+func below(prefix string) string {
+	end := len(prefix) - 1
+	return prefix[:end] + string(rune(prefix[end]+1))
+}
+
+// with runs f and wraps its error. If the table is missing, with creates it and repeats
+// f.
+func (s *Store) with(ctx context.Context, what, name string, f func(context.Context) error) error {
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	err := s.conn.Server(ctx, false)
+	if err == nil {
+		if err = f(ctx); s.conn.TableMissing(err) {
+			if err = s.conn.Create(ctx); err == nil {
+				err = f(ctx)
+			}
+		}
+	}
+	return s.conn.Wrap(ctx, fmt.Sprintf(what, name), err)
+}

@@ -1,0 +1,181 @@
+package numbers
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// A format is the parsed SeriesConfig.Format.
+type format []printer
+
+// A printer appends a part of a format.
+type printer func(to []byte, n Number) []byte
+
+var defaults = [...]struct {
+	period Period
+	before string
+	tells  [][]string // what a format needs to tell periods apart, one of each
+}{
+	{None, "", nil},
+	{Day, "{20060102}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"01"}, {"02"}}},
+	{Week, "{2006}W{W}-", [][]string{{"2006", "06"}, {"W"}}},
+	{Month, "{200601}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"01"}}},
+	{Quarter, "{2006}Q{Q}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"Q", "01"}}},
+	{Year, "{2006}-", [][]string{{"2006", "06", "FY", "FY-1"}}},
+}
+
+func (p Period) format() string {
+	for _, d := range defaults {
+		if d.period == p {
+			return d.before + "{000000}"
+		}
+	}
+	return ""
+}
+
+// alike is a format in which the digits of a number or of a date may be the end or the beginning of
+// a scope.
+var alike = regexp.MustCompile(`\{scope\}[0-9]*\{|\}[0-9]*\{scope\}`)
+
+func (p plan) parseFormat(text string) (f format, err error) {
+	seen := map[string]bool{}
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return nil, errors.New("has control characters")
+	}
+	if alike.MatchString(text) {
+		return nil, errors.New("prints two scopes alike: put a character such as - beside {scope}")
+	}
+	for rest := text; rest != ""; {
+		before, more, found := strings.Cut(rest, "{")
+		if strings.Contains(before, "}") {
+			return nil, errors.New("has a } without its {")
+		}
+		f = append(f, func(to []byte, _ Number) []byte { return append(to, before...) })
+		if !found {
+			break
+		}
+		part, after, closed := strings.Cut(more, "}")
+		if !closed {
+			return nil, errors.New("has a { without its }")
+		}
+		rest = after
+		one, names, err := p.parsePart(part)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if seen[name] {
+				return nil, fmt.Errorf("has {%s} twice", name)
+			}
+			seen[name] = true
+		}
+		f = append(f, one)
+	}
+	if !seen["0"] {
+		return nil, errors.New("has no number: write zeros in braces, such as {000000}")
+	}
+	for _, d := range defaults {
+		for _, names := range d.tells {
+			if d.period == p.cfg.Period && !slices.ContainsFunc(names, func(name string) bool { return seen[name] }) {
+				return nil, fmt.Errorf("prints the numbers of each %s alike: add {%s}", d.period, names[0])
+			}
+		}
+	}
+	return f, nil
+}
+
+// parsePart returns what prints a part, and what that is.
+func (p plan) parsePart(part string) (one printer, names []string, err error) {
+	if part != "" && strings.Trim(part, "0") == "" && len(part) <= 18 {
+		return func(to []byte, n Number) []byte { return fmt.Appendf(to, "%0*d", len(part), n.Value) }, []string{"0"}, nil
+	}
+	week := p.cfg.Period == Week
+	dated := !week && p.cfg.Period != None
+	for _, one := range []struct {
+		name  string
+		known bool
+		print printer
+	}{
+		{"scope", true, func(to []byte, n Number) []byte { return append(to, n.Scope...) }},
+		{"Q", dated, func(to []byte, n Number) []byte {
+			quarter, _ := p.quarter(n.Period)
+			return strconv.AppendInt(to, int64(quarter), 10)
+		}},
+		{"FY", dated, p.fiscal(0)},
+		{"FY-1", dated, p.fiscal(-1)},
+		{"W", week, func(to []byte, n Number) []byte {
+			_, number := n.Period.ISOWeek()
+			return fmt.Appendf(to, "%02d", number)
+		}},
+	} {
+		if one.known && one.name == part {
+			return one.print, []string{part}, nil
+		}
+	}
+	return p.parseDate(part)
+}
+
+// fiscal prints the fiscal year, by the calendar year in which it ends and some more.
+func (p plan) fiscal(more int) printer {
+	return func(to []byte, n Number) []byte {
+		return fmt.Appendf(to, "%02d", (p.year(n.Period).AddDate(1, 0, -1).Year()+more)%100)
+	}
+}
+
+// parseDate parses a part of names that time.Format knows.
+func (p plan) parseDate(part string) (one printer, names []string, err error) {
+	by := p.cfg.Period
+	for rest := part; rest != ""; {
+		name := ""
+		for _, known := range []string{"2006", "06", "01", "02"} {
+			if strings.HasPrefix(rest, known) && name == "" {
+				name = known
+			}
+		}
+		if name == "" || by == None || by == Week && name[0] == '0' && name != "06" {
+			return nil, nil, fmt.Errorf("has {%s}, which is unknown to a series by %s", part, by)
+		}
+		names, rest = append(names, name), rest[len(name):]
+	}
+	if len(names) == 0 {
+		return nil, nil, errors.New("has {} without a name")
+	}
+	return func(to []byte, n Number) []byte {
+		day := n.Period
+		if by == Week { // the ISO year is that of the week's Thursday
+			day = day.AddDate(0, 0, 3)
+		}
+		return day.AppendFormat(to, part)
+	}, names, nil
+}
+
+// A Number is a number of a Series.
+type Number struct {
+	// Period is the first day of the period, at midnight UTC; zero if the series has none. A row
+	// belongs to it, even if the caller's clock is in the next period by then.
+	Period time.Time
+	// Scope is what the number was asked for.
+	Scope string
+	// Value counts from SeriesConfig.Start in each period.
+	Value int64
+
+	text string
+}
+
+// String returns the number in the format of its series.
+func (n Number) String() string { return n.text }
+
+func (f format) print(n Number) Number {
+	var text []byte
+	for _, one := range f {
+		text = one(text, n)
+	}
+	n.text = string(text)
+	return n
+}

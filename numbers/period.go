@@ -1,0 +1,103 @@
+package numbers
+
+import "time"
+
+// A Period is after what time numbers begin anew.
+type Period string
+
+// The periods.
+const (
+	None    Period = "none"
+	Day     Period = "day"
+	Week    Period = "week" // ISO 8601, from Monday
+	Month   Period = "month"
+	Quarter Period = "quarter"
+	Year    Period = "year"
+)
+
+// begin returns the first day of the period of a time, as a date: midnight UTC. It is zero without
+// periods.
+func (p plan) begin(at time.Time) time.Time {
+	year, month, day := at.Date()
+	date := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	switch p.cfg.Period {
+	case None:
+		return time.Time{}
+	case Week:
+		return date.AddDate(0, 0, -(int(date.Weekday())+6)%7)
+	case Month:
+		return date.AddDate(0, 0, 1-day)
+	case Quarter:
+		_, first := p.quarter(date)
+		return first
+	case Year:
+		return p.year(date)
+	default:
+		return date
+	}
+}
+
+// year returns the first day of the fiscal year of a date.
+func (p plan) year(date time.Time) time.Time {
+	first := time.Date(date.Year(), p.starts.Month(), p.starts.Day(), 0, 0, 0, 0, time.UTC)
+	if first.After(date) {
+		first = first.AddDate(-1, 0, 0)
+	}
+	return first
+}
+
+// quarter returns the quarter of the fiscal year of a date, from 1 on, and its first day.
+func (p plan) quarter(date time.Time) (n int, first time.Time) {
+	n, first = 1, p.year(date)
+	for next := first.AddDate(0, 3, 0); !next.After(date); next = next.AddDate(0, 3, 0) {
+		n, first = n+1, next
+	}
+	return n, first
+}
+
+// after returns the first day of the next period.
+func (p Period) after(begin time.Time) time.Time {
+	switch p {
+	case Day:
+		return begin.AddDate(0, 0, 1)
+	case Week:
+		return begin.AddDate(0, 0, 7)
+	case Month:
+		return begin.AddDate(0, 1, 0)
+	case Quarter:
+		return begin.AddDate(0, 3, 0)
+	default:
+		return begin.AddDate(1, 0, 0)
+	}
+}
+
+// midnight returns when a date begins in a zone. Where the clocks skip midnight, that is later.
+func midnight(date time.Time, zone *time.Location) time.Time {
+	year, month, day := date.Date()
+	t := time.Date(year, month, day, 0, 0, 0, 0, zone)
+	for range 4 {
+		if t.Day() == day {
+			break
+		}
+		t = t.Add(30 * time.Minute)
+	}
+	return t
+}
+
+// base returns the number before the first of a period: the digits of its first day, and ten zeros.
+func base(begin time.Time) int64 {
+	if begin.IsZero() {
+		return 0
+	}
+	year, month, day := begin.Date()
+	return int64(year*10_000+int(month)*100+day) * perPeriod
+}
+
+// beginOf returns the first day of the period that a number is in.
+func beginOf(number int64) time.Time {
+	date := int(number / perPeriod)
+	if date == 0 {
+		return time.Time{}
+	}
+	return time.Date(date/10_000, time.Month(date/100%100), date%100, 0, 0, 0, 0, time.UTC)
+}

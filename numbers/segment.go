@@ -1,0 +1,182 @@
+package numbers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/prefetch"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// answerTime bounds one reservation, in case the store hangs. The prefetched numbers usually
+// last longer.
+const answerTime = 5 * time.Second
+
+// Segment issues the numbers of a name. All methods are safe for concurrent use.
+//
+// Next is one atomic add while numbers are prefetched. NextIDs fills a slice, for bulk inserts, and
+// makes a Segment a snowflake.Source. Numbers ascend within a Segment; the package documentation
+// states the other guarantees.
+type Segment struct {
+	of    *prefetch.Issuer
+	cfg   SegmentConfig
+	store Store
+	log   *slog.Logger
+}
+
+// Open returns a Segment of the numbers of cfg that has started: New, then Start. The
+// caller closes it, and closes the store after it.
+func OpenSegment(ctx context.Context, store Store, cfg SegmentConfig, opts ...Option) (*Segment, error) {
+	i, err := NewSegment(store, cfg, opts...)
+	if err == nil {
+		err = i.Start(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return i, nil
+}
+
+// New returns a Segment of the numbers of cfg. It issues none before Start, and New does
+// not contact the store. Errors: those of SegmentConfig.Validate, and one for a nil store.
+func NewSegment(store Store, cfg SegmentConfig, opts ...Option) (*Segment, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if fault.Nil(store) {
+		return nil, errors.New("segment: the store is nil: give one, such as Numbers of a dbseq.Center")
+	}
+	i := &Segment{cfg: cfg.WithDefaults(), store: store, log: slog.New(slog.DiscardHandler)}
+	for _, opt := range opts {
+		if opt == nil {
+			continue
+		}
+		opt(i)
+	}
+	base := time.Now()
+	i.of = prefetch.New(prefetch.Policy{
+		Strict: i.cfg.Strict,
+		Steps:  numberstore.Steps{Min: i.cfg.MinStep, Max: i.cfg.MaxStep, Cover: i.cfg.Cover}, Step: i.cfg.Step, Most: i.cfg.MaxStep,
+		Now:     func() time.Duration { return time.Since(base) },
+		Reserve: i.reserve,
+		Final: func(err error) bool {
+			// What works once may be put right, as a password that is changed.
+			return final(err) || errors.Is(err, lease.ErrSetup) && i.of.Stats().Reservations == 0
+		},
+		Over:  ErrEnd,
+		Retry: 2 * time.Second,
+		Wait:  func(error) time.Duration { return 0 },
+		Kind: func(err error) int {
+			if err != nil {
+				return 1
+			}
+			return 0
+		},
+		Changed:    i.logChange,
+		NotStarted: fmt.Errorf("segment: %q issues from Start on, which is OnStart with fx: %w", i.cfg.key(), ErrNotStarted),
+		Stopped:    ErrClosed,
+		Late:       errors.New("no reply in time"),
+	})
+	return i, nil
+}
+
+// reserve asks the store once.
+func (i *Segment) reserve(ctx context.Context, n, above int64) (numberstore.Range, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return numberstore.Reserve(ctx, i.store, i.cfg.request(n, above))
+}
+
+// Start starts a goroutine that prefetches until Close. It waits for the first numbers
+// until ctx ends and retries if the store fails; after an error the Segment is closed. In
+// strict order it looks at the store once, and only a lease.ErrSetup is an error: the first
+// number shows whether the name exists. A second Start before Close is an error and changes
+// nothing.
+//
+// Errors: ErrUnknown, ErrEnd and ErrClosed, without waiting. ErrUnavailable when ctx
+// ends, or at once with a lease.ErrSetup of the store, such as for a wrong password.
+func (i *Segment) Start(ctx context.Context) error {
+	i.of.Reopen()
+	begun, err := i.of.Start(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("segment: open %q: %w", i.cfg.key(), err)
+	case !begun:
+		return fmt.Errorf("segment: open %q: it has started before", i.cfg.key())
+	}
+	if i.cfg.Strict {
+		err = i.look(ctx)
+	} else {
+		err = i.of.First(ctx, i.of.Final)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("segment: open %q: %w", i.cfg.key(), unavailable(err)), i.Close())
+	}
+	return nil
+}
+
+// look returns why no number can be had from the store before its setup is changed.
+func (i *Segment) look(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	switch store := i.store.(type) {
+	case numberstore.Reader:
+		_, err = store.Given(ctx, i.cfg.key())
+	case interface {
+		Look(ctx context.Context, name string) error
+	}: // a dispenser
+		err = store.Look(ctx, i.cfg.key())
+	}
+	if errors.Is(err, lease.ErrSetup) {
+		return err
+	}
+	return nil
+}
+
+// Close ends the Segment and its goroutine, until another Start. Prefetched numbers are not returned; they
+// are never issued. Close does not close the store. It always returns nil.
+func (i *Segment) Close() error {
+	i.of.Close()
+	return nil
+}
+
+// Next returns the next number. If none is prefetched, it waits for the store until ctx ends.
+//
+// Errors: ErrEnd, ErrUnknown, ErrNotStarted and ErrClosed, without waiting. ErrUnavailable when
+// ctx ends, with its cause, or with a lease.ErrSetup if the store never gave a number. The number
+// is then 0.
+func (i *Segment) Next(ctx context.Context) (int64, error) {
+	if n, ok := i.of.Take(); ok {
+		return n, nil
+	}
+	var dst [1]int64
+	err := i.NextIDs(ctx, dst[:])
+	return dst[0], err
+}
+
+// NextIDs fills dst with ascending numbers, which need not be consecutive. It waits
+// like Next and returns the same errors. On error, dst is zeroed and the numbers
+// taken for it are never issued. If Reset is called meanwhile, NextIDs starts again, since a
+// copy of the process may have what it has.
+func (i *Segment) NextIDs(ctx context.Context, dst []int64) error {
+	return unavailable(i.of.Fill(ctx, dst, false))
+}
+
+// Reset discards the numbers that are reserved but not issued. It is for a process that
+// may have been copied with its memory, such as a virtual machine restored from a
+// snapshot or a checkpointed container, whose copies hold the same numbers. Call it
+// after the copy resumes and before it asks for a number. Calls in progress ask again; in
+// strict order only they hold numbers.
+func (i *Segment) Reset() { i.of.Reset() }
+
+func unavailable(err error) error {
+	if err == nil || final(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}

@@ -1,0 +1,93 @@
+package numbers
+
+import (
+	"cmp"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/settings"
+)
+
+// SegmentConfig configures a Segment. Zero fields take the default. A time.Duration is written
+// as "30s" in YAML; in JSON it is a number of nanoseconds.
+type SegmentConfig struct {
+	// Namespace names the service that the numbers belong to: 1 to 64 characters of
+	// A-Z a-z 0-9 . _ - . Services that share numbers give the same one. Required, except in
+	// idworker.Config, where the default is its Namespace.
+	Namespace string `yaml:"namespace" json:"namespace" env:"NAMESPACE"`
+	// Name identifies the sequence of numbers: all Segments of a name in a namespace share it.
+	// 1 to 64 characters of A-Z a-z 0-9 . _ - ; required.
+	Name string `yaml:"name" json:"name" env:"NAME"`
+	// Strict makes numbers ascend across all processes: each call asks the store. Default: false,
+	// which prefetches numbers, so that they ascend within a process only.
+	Strict bool `yaml:"strict" json:"strict" env:"STRICT"`
+	// Start is the first number of a name that does not exist yet, 1 to Max. An
+	// existing name continues where it is. Default: 1.
+	Start int64 `yaml:"start" json:"start" env:"START"`
+	// Max is the greatest number, such as 2147483647 for a 32-bit column or
+	// 9007199254740991 for JavaScript. All processes should use the same value.
+	// Default: 9223372036854775807.
+	Max int64 `yaml:"max" json:"max" env:"MAX"`
+	// MustExist leaves it to an administrator to create the name. A store on Redis alone never
+	// creates names: see redisseq.Numbers. Default: false, which creates the name on first use. Either
+	// way, a Segment that has numbers does not create the name again if the store loses it.
+	MustExist bool `yaml:"must_exist" json:"must_exist" env:"MUST_EXIST"`
+	// Step is the size of the first segment, MinStep to MaxStep. Default: 100, or the
+	// nearest value from MinStep to MaxStep.
+	Step int64 `yaml:"step" json:"step" env:"STEP"`
+	// MinStep is the minimum size of a segment, 1 to Step. What is left of a segment
+	// when the process ends is lost. Default: 10, or Step if that is less.
+	MinStep int64 `yaml:"min_step" json:"min_step" env:"MIN_STEP"`
+	// MaxStep is the maximum size of a segment, Step to 1000000000. In strict order, it is
+	// the most numbers that one request asks for. Default: 1000000, or Step if that is
+	// greater.
+	MaxStep int64 `yaml:"max_step" json:"max_step" env:"MAX_STEP"`
+	// Cover is how long a segment should last at the current rate, 100ms to 24h.
+	// Default: 10s.
+	Cover time.Duration `yaml:"cover" json:"cover" env:"COVER"`
+}
+
+// WithDefaults returns c with its zero fields filled in.
+func (c SegmentConfig) WithDefaults() SegmentConfig {
+	c.Start = cmp.Or(c.Start, 1)
+	c.Max = cmp.Or(c.Max, math.MaxInt64)
+	if c.Step == 0 { // 100, or the nearest value that the other two allow
+		c.Step = max(100, c.MinStep)
+		if c.MaxStep != 0 {
+			c.Step = min(c.Step, c.MaxStep)
+		}
+	}
+	c.MinStep = cmp.Or(c.MinStep, min(10, c.Step))
+	c.MaxStep = cmp.Or(c.MaxStep, max(1_000_000, c.Step))
+	c.Cover = cmp.Or(c.Cover, 10*time.Second)
+	return c
+}
+
+// Validate fills in defaults and returns all faults of c joined into one error, or nil.
+func (c SegmentConfig) Validate() error {
+	c = c.WithDefaults()
+	f := fault.List{In: "segment: config"}
+	settings.Check{List: &f, Name: strings.ToLower}.Namespace(c.Namespace)
+	f.Check("name", nil, c.Name == "", `is empty: name what shares one sequence of numbers, such as "orders"`)
+	f.Check("name", c.Name, len(c.Name) > 64 || numberstore.CheckName(numberstore.Key("", c.Name)) != nil, "is not 1 to 64 characters of A-Z a-z 0-9 . _ -")
+	f.Check("max", c.Max, c.Max < 1, "is no number that can be issued: give at least 1, or none for %d", int64(math.MaxInt64))
+	f.Check("start", c.Start, c.Start < 1 || c.Start > max(c.Max, 1), "is not from 1 to max (%d)", c.Max)
+	f.Check("step", c.Step, c.MinStep < 1 || c.Step < c.MinStep || c.MaxStep < c.Step || c.MaxStep > numberstore.MaxReservation,
+		"with min_step %d and max_step %d is out of order: give 1 <= min_step <= step <= max_step <= %d", c.MinStep, c.MaxStep, numberstore.MaxReservation)
+	f.Check("cover", c.Cover, c.Cover < 100*time.Millisecond || c.Cover > 24*time.Hour, "is not from 100ms to 24h")
+	return f.Err()
+}
+
+// key returns the name of the record.
+func (c SegmentConfig) key() string { return numberstore.Key(c.Namespace, c.Name) }
+
+// request returns a request by c for n numbers greater than above, which is 0 before the
+// first. Later requests do not create the name: a store that has lost it may have given
+// numbers above to other processes.
+func (c SegmentConfig) request(n, above int64) numberstore.Request {
+	c = c.WithDefaults()
+	return numberstore.Request{Name: c.key(), N: n, Above: above, Max: c.Max, Start: c.Start, Create: !c.MustExist && above == 0}
+}

@@ -1,0 +1,258 @@
+package numbers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/bounded"
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/hostclock"
+	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// A Series issues numbers. It is safe for concurrent use.
+type Series struct {
+	plan
+	store     numberstore.Reader
+	storeName string
+	name      string       // of the series in the store: a dot and the scope follow
+	copies    atomic.Int64 // how often Reset was called
+	started   atomic.Bool
+	closed    atomic.Bool
+	issued    atomic.Int64
+
+	mu    sync.Mutex
+	stats stats
+}
+
+// New returns the series of cfg. It issues no number before Start, and New does not contact the
+// store. Errors: those of SeriesConfig.Validate, and one for a store that cannot do what cfg asks for.
+func NewSeries(store Store, cfg SeriesConfig) (*Series, error) {
+	p, err := cfg.parse()
+	if err != nil {
+		return nil, err
+	}
+	if fault.Nil(store) {
+		return nil, fmt.Errorf("series: the store is nil (%T): give Numbers of a dbseq.Center", store)
+	}
+	reader, ok := store.(numberstore.Reader)
+	if !ok {
+		return nil, fmt.Errorf("series: %T does not say what it has given: use Numbers of a dbseq.Center", store)
+	}
+	if _, ok := store.(numberstore.InTx); p.cfg.Gapless && !ok {
+		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use Numbers of a dbseq.Center", store)
+	}
+	s := &Series{plan: p, store: reader, storeName: fmt.Sprintf("%T", store), name: numberstore.Key(cfg.Namespace, cfg.Name)}
+	if named, ok := store.(fmt.Stringer); ok {
+		s.storeName = named.String()
+	}
+	return s, nil
+}
+
+// Open returns the series of cfg, started. Errors are those of New and Start.
+func OpenSeries(ctx context.Context, store Store, cfg SeriesConfig) (*Series, error) {
+	s, err := NewSeries(store, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Start(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Start contacts the store, which then has its table. A call whose context has no deadline ends
+// after a minute, like all calls of a Series.
+func (s *Series) Start(ctx context.Context) error {
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	if _, err := s.store.Given(ctx, s.key("")); err != nil && !errors.Is(err, ErrUnknown) {
+		return s.wrap(err)
+	}
+	s.closed.Store(false)
+	s.started.Store(true)
+	return nil
+}
+
+// Close ends the series, until another Start: calls return ErrClosed. It does no I/O, and returns nil.
+func (s *Series) Close() error {
+	s.closed.Store(true)
+	return nil
+}
+
+// Tx is a transaction of database/sql: a *sql.Tx, the *sqlx.Tx of sqlx, the field Tx of a bun.Tx,
+// which itself rewrites statements, or what gormdb.Tx returns.
+type Tx = numberstore.Tx
+
+// ErrTransaction is returned if a number is asked for in a transaction without SeriesConfig.Gapless, or
+// without one with it.
+var ErrTransaction = numberstore.ErrTransaction
+
+// NextTx returns the next number of a scope in a transaction, for SeriesConfig.Gapless: a rollback takes the
+// number back. Scopes and errors are those of Next.
+//
+// The transaction must be of the database of the store. After an error, roll it back. By REPEATABLE
+// READ or more on PostgreSQL, a number fails if the transaction had to wait for another one of the
+// scope, or has read before and others have taken one since: run the transaction again. On MariaDB with
+// innodb_snapshot_isolation, reading first fails by REPEATABLE READ, and waiting too by SERIALIZABLE.
+func (s *Series) NextTx(ctx context.Context, tx Tx, scope string) (Number, error) {
+	store, ok := s.store.(numberstore.InTx)
+	if !s.cfg.Gapless || !ok {
+		return Number{}, fmt.Errorf("%w: series %q is not gapless, so a rollback does not take its numbers back: call Next, or set gapless", ErrTransaction, s.name)
+	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	if err := s.ready(scope); err != nil {
+		return Number{}, s.wrap(err)
+	}
+	got, err := s.reserve(ctx, store.In(tx), scope, s.current(ctx), 1)
+	if err != nil {
+		return Number{}, s.wrap(err)
+	}
+	s.issued.Add(1)
+	return s.number(scope, got.First), nil
+}
+
+// Next returns the next number of a scope, such as a tenant: up to 36 characters of
+// A-Z a-z 0-9 _ -, and "" if there is only one.
+//
+// Errors: ErrScope, ErrTransaction, ErrEnd, ErrClock, ErrNotStarted,
+// ErrClosed and those of the store.
+func (s *Series) Next(ctx context.Context, scope string) (Number, error) {
+	var one [1]Number
+	err := s.Fill(ctx, scope, one[:])
+	return one[0], err
+}
+
+// Fill fills dst with the next numbers of a scope, which rise, in as few requests as there are
+// ranges in the store. Errors are those of Next; dst is then zero, and what was taken for it is a
+// gap.
+func (s *Series) Fill(ctx context.Context, scope string, dst []Number) error {
+	err := s.fill(ctx, scope, dst)
+	if err != nil {
+		clear(dst)
+		return s.wrap(err)
+	}
+	s.issued.Add(int64(len(dst)))
+	return nil
+}
+
+func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
+	if s.cfg.Gapless {
+		return fmt.Errorf("%w: series %q is gapless: call NextTx", ErrTransaction, s.name)
+	}
+	if err := s.ready(scope); err != nil || len(dst) == 0 {
+		return err
+	}
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	for {
+		copies := s.copies.Load()
+		if err := s.take(ctx, scope, dst); err != nil || copies == s.copies.Load() {
+			return err
+		}
+	}
+}
+
+// ready returns why no number of a scope can be asked for.
+func (s *Series) ready(scope string) error {
+	switch {
+	case s.closed.Load():
+		return ErrClosed
+	case !s.started.Load():
+		return ErrNotStarted
+	}
+	return checkScope(scope)
+}
+
+// take fills dst from the store.
+func (s *Series) take(ctx context.Context, scope string, dst []Number) error {
+	for period := s.current(ctx); len(dst) > 0; {
+		got, err := s.reserve(ctx, s.store, scope, period, int64(len(dst)))
+		if err != nil {
+			return err
+		}
+		for i := range got.Len() {
+			dst[i] = s.number(scope, got.First+i)
+		}
+		dst = dst[got.Len():]
+	}
+	return nil
+}
+
+// number returns a number of a scope as the caller gets it.
+func (s *Series) number(scope string, n int64) Number {
+	return s.text.print(Number{Period: beginOf(n), Scope: scope, Value: n % perPeriod})
+}
+
+// reserve asks a store for numbers of a period, or of a later one that the scope is in.
+func (s *Series) reserve(ctx context.Context, store numberstore.Reader, scope string, period time.Time, n int64) (numberstore.Range, error) {
+	for again := true; ; again = false {
+		r := s.request(scope, period, n)
+		began := time.Now()
+		got, err := numberstore.Reserve(ctx, store, r)
+		if again || !errors.Is(err, ErrClock) { // of one scope's record
+			s.count(began, err)
+		}
+		if !again && errors.Is(err, ErrClock) {
+			return got, fmt.Errorf("%w: %q is on record in a period that has not begun, after %d: correct its row in the table, or wait until it begins", ErrClock, r.Name, base(period))
+		}
+		if !again || !errors.Is(err, ErrEnd) {
+			return got, err
+		}
+		given, lookErr := store.Given(ctx, r.Name)
+		if lookErr != nil {
+			return got, lookErr
+		}
+		later := beginOf(given)
+		switch {
+		case !later.After(period):
+			return got, err
+		case s.cfg.Period == None || !s.begin(later).Equal(later):
+			return got, fmt.Errorf("%w: %q is on record at %d, which does not fit period %s: correct its row, or name the series anew if its period changed", ErrEnd, r.Name, given, s.cfg.Period)
+		}
+		period = later
+	}
+}
+
+// current returns the beginning of the period that the clock of this host is in.
+func (s *Series) current(ctx context.Context) time.Time {
+	return s.begin(hostclock.Now(ctx).In(s.zone))
+}
+
+func (s *Series) request(scope string, period time.Time, n int64) numberstore.Request {
+	from := base(period)
+	r := numberstore.Request{
+		Name:   s.key(scope),
+		N:      n,
+		Above:  from + s.cfg.Start - 1,
+		Max:    from + s.cfg.Max,
+		Start:  from + s.cfg.Start,
+		Create: true,
+	}
+	if s.cfg.Period != None {
+		r.NotBefore = max(1, midnight(period, s.zone).Add(-lease.MaxClockError).UnixMilli())
+		r.NotAfter = max(1, midnight(s.cfg.Period.after(period), s.zone).Add(lease.MaxClockError).UnixMilli())
+	}
+	return r
+}
+
+// Reset makes calls in progress without Gapless ask again. It is for a process that may have been
+// copied with its memory, such as a virtual machine restored from a snapshot: the copies may have
+// the same answers of the store. Call it after the copy resumes and before it asks for a number.
+func (s *Series) Reset() { s.copies.Add(1) }
+
+// key returns the name of a scope in the store.
+func (s *Series) key(scope string) string { return s.name + "." + scope }
+
+func (s *Series) wrap(err error) error {
+	if err == nil || errors.Is(err, ErrScope) || errors.Is(err, ErrTransaction) {
+		return err
+	}
+	return fmt.Errorf("series %q: %w", s.name, err)
+}

@@ -1,0 +1,92 @@
+package numbers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/lease"
+)
+
+// patience is how long a call waits until it says of the store that it does not answer.
+const patience = time.Second
+
+// stats are the answers of the store so far.
+type stats struct {
+	reservations, failures int64
+	reserved, failed       time.Time // the last success and failure
+	since                  time.Time // the first failure since then
+	err                    error     // of the last answer
+}
+
+// count notes an answer of the store to a request that began at a time. What concerns one scope or
+// one caller says nothing about the store.
+func (s *Series) count(began time.Time, err error) {
+	for _, own := range []error{ErrEnd, ErrUnknown, lease.ErrDamaged, context.Canceled} {
+		if errors.Is(err, own) {
+			return
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) && time.Since(began) < patience {
+		return
+	}
+	if s.cfg.Gapless && err != nil && !errors.Is(err, lease.ErrSetup) { // perhaps of the transaction
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.err = fault.Told(err)
+	if err == nil {
+		s.stats.reservations++
+		s.stats.reserved, s.stats.since = time.Now(), time.Time{}
+		return
+	}
+	s.stats.failures++
+	s.stats.failed = time.Now()
+	if s.stats.since.IsZero() {
+		s.stats.since = began
+	}
+}
+
+// Healthy returns nil if the store gives numbers, as far as calls have seen, and otherwise the reason
+// why it does not. An error counts for 10 s, since only calls ask the store. Healthy does no I/O.
+func (s *Series) Healthy() error {
+	switch st := s.Status(); st.State {
+	case StateReady:
+		return nil
+	case StateNotStarted:
+		return s.wrap(ErrNotStarted)
+	case StateClosed:
+		return s.wrap(ErrClosed)
+	default:
+		return s.wrap(fmt.Errorf("%w: %w", ErrUnavailable, st.Err))
+	}
+}
+
+// Status returns the status of the series in this process, over all scopes. It is
+// strict. What only a sequence that prefetches has is zero: Next, Last and Remaining. Issued
+// counts numbers of transactions that were rolled back, too. Status does no I/O.
+func (s *Series) Status() Status {
+	s.mu.Lock()
+	now := s.stats
+	s.mu.Unlock()
+	st := Status{
+		State: StateReady, Name: s.name, Strict: true, Store: s.storeName, Max: math.MaxInt64, Step: 1,
+		Issued: s.issued.Load(), Reserved: now.reserved, Reservations: now.reservations, Failures: now.failures, FailingSince: now.since, Err: now.err,
+	}
+	if now.err != nil {
+		st.Error = now.err.Error()
+	}
+	switch {
+	case s.closed.Load():
+		st.State = StateClosed
+	case !s.started.Load():
+		st.State = StateNotStarted
+	case now.err != nil && time.Since(now.failed) < doubt:
+		st.State = StateWaiting
+	}
+	return st
+}
