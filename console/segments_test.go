@@ -84,7 +84,7 @@ func TestSegments(t *testing.T) {
 // Without segments nothing on the page speaks of them.
 func TestNoSegments(t *testing.T) {
 	t.Parallel()
-	for _, s := range []interface{ Status() []numbers.Status }{nil, (*idworker.Segments)(nil), listOf(nil)} {
+	for _, s := range []interface{ Status() []numbers.Status }{nil, (*idworker.Numbers)(nil), listOf(nil)} {
 		h := console.New(console.Config{Numbers: s, Workers: []*snowlease.Worker{fixed(t, snowflake.Layout{})}})
 		require.JSONEq(t, "[]", get(t, h, "/api/segments").Body.String())
 		require.NotRegexp(t, "api/segments|Small numbers", get(t, h, "/").Body.String())

@@ -45,7 +45,7 @@
 // field that GORM prefers: ID, or the only AUTO_INCREMENT field.
 //
 // A key tagged `idworker:"segment=invoices"` gets numbers of that segment instead of ids
-// (see idworker.Segments) and may be smaller. A segment in the same SQLite file cannot
+// (see idworker.Numbers) and may be smaller. A segment in the same SQLite file cannot
 // advance during a transaction of the application: get the numbers with its NextIDs
 // before the transaction begins.
 //

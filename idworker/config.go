@@ -82,12 +82,12 @@ type Config struct {
 	Local hostseq.Config `yaml:"local" json:"local" envPrefix:"LOCAL_"`
 	// Sequence configures how mode redis-sequence counts ids in Redis.
 	Sequence SequenceConfig `yaml:"sequence" json:"sequence" envPrefix:"SEQUENCE_"`
-	// Segments are sequences of small numbers in addition to the ids: see type Segments. They
+	// Segments are sequences of small numbers in addition to the ids: see type Numbers. They
 	// belong to Namespace, unless they have one of their own, which services then share. The
 	// environment variables are SEGMENTS_0_NAME and so on. Default: none.
 	Segments []numbers.SegmentConfig `yaml:"segments" json:"segments" envPrefix:"SEGMENTS_"`
 	// Series are numbers that begin anew with each period and count for each tenant, with or
-	// without gaps: see Segments.Series. They have a namespace as Segments do, and are kept in
+	// without gaps: see Numbers.Series. They have a namespace as Segments do, and are kept in
 	// the database, whatever SegmentStore says. Default: none.
 	Series []numbers.SeriesConfig `yaml:"series" json:"series" envPrefix:"SERIES_"`
 	// SegmentStore is where Segments are kept: auto, db, redis or db+redis. auto takes the

@@ -30,10 +30,10 @@ var GORM = fx.Module("idworker.gorm", fx.Invoke(registerPlugin))
 func registerPlugin(p struct {
 	fx.In
 
-	DB       *gorm.DB
-	Worker   *IdWorker         `optional:"true"` // nil is an error here, which says what to do
-	Config   gormplugin.Config `optional:"true"`
-	Segments *Segments         `optional:"true"`
+	DB      *gorm.DB
+	Worker  *IdWorker         `optional:"true"` // nil is an error here, which says what to do
+	Config  gormplugin.Config `optional:"true"`
+	Numbers *Numbers          `optional:"true"`
 },
 ) error {
 	if p.DB == nil {
@@ -42,8 +42,8 @@ func registerPlugin(p struct {
 	if p.Worker == nil {
 		return errors.New("idworker: GORM: no *idworker.IdWorker in the fx graph: add idworker.Module, or fx.Supply(worker) for a worker of yours")
 	}
-	if p.Config.Segments == nil && p.Segments != nil {
-		p.Config.Segments = func(name string) (snowflake.Source, error) { return p.Segments.Of(name) }
+	if p.Config.Segments == nil && p.Numbers != nil {
+		p.Config.Segments = func(name string) (snowflake.Source, error) { return p.Numbers.Segment(name) }
 	}
 	err := p.DB.Use(gormplugin.New(p.Worker, p.Config))
 	if errors.Is(err, gorm.ErrRegistered) {

@@ -26,8 +26,7 @@ type IdWorker = snowlease.Worker
 // Close also closes what Open opened, and no client or center of the caller. Open waits for a
 // worker id as long as ctx and cfg.Wait allow. The first start in a namespace waits about
 // 2.3 s with the defaults. snowlease.Init avoids that; mode local waits only without records.
-// It is an error to set Config.Segments or Series, which only Module opens: use numbers.OpenSegment and
-// numbers.OpenSeries.
+// OpenNumbers opens Config.Segments and Config.Series.
 //
 // A program with a center and no configuration file uses snowlease.Open, which links less.
 //
@@ -37,9 +36,6 @@ func Open(ctx context.Context, cfg Config, clients Clients) (*IdWorker, error) {
 	p, err := cfg.plan()
 	if err != nil {
 		return nil, err
-	}
-	if len(cfg.Segments)+len(cfg.Series) > 0 {
-		return nil, errors.New("snowlease: open: only Module opens segments and series: use numbers.OpenSegment and numbers.OpenSeries, and a Config without them")
 	}
 	b, err := p.build(clients.wiring()) //nolint:contextcheck // build does no I/O
 	if err != nil {

@@ -34,11 +34,11 @@ import (
 // snowlease.Fixed in a test, add fx.Replace(worker) instead of a Config.
 //
 // Module also provides a *history.Issuer of backdated ids, for a Config with Reserved, and
-// *Segments for Config.Segments and Series.
+// *Numbers for Config.Segments and Series.
 var Module = fx.Module("idworker", fx.Provide(provide, fx.Private), fx.Provide(
 	func(b *built) *IdWorker { return b.worker },
 	func(b *built) (*history.Issuer, error) { return b.past, b.none },
-	newSegments,
+	provideNumbers,
 ))
 
 // A graph is what an application may provide. A nil client counts as missing.
@@ -120,7 +120,7 @@ func Named(name string, cfg Config) fx.Option {
 		return fx.Error(errors.New("snowlease: named: the name is empty: give the name that the name tag has"))
 	}
 	if len(cfg.Segments)+len(cfg.Series) > 0 {
-		return fx.Error(fmt.Errorf("snowlease: named %q: only Module opens segments and series: set them in its Config, or use numbers.OpenSegment and numbers.OpenSeries", name))
+		return fx.Error(fmt.Errorf("snowlease: named %q: only Module opens segments and series: set them in its Config, or use OpenNumbers", name))
 	}
 	tag := fx.ResultTags(fmt.Sprintf("name:%q", name))
 	build := func(c graph) (*built, error) {

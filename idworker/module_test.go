@@ -88,7 +88,7 @@ func TestStartAfterStop(t *testing.T) {
 			inDB := !strings.Contains(s.name, "redis")
 			var w *idworker.IdWorker
 			var past *history.Issuer
-			var small *idworker.Segments
+			var small *idworker.Numbers
 			more := fx.Populate(&small)
 			if inDB {
 				cfg.Segments = []numbers.SegmentConfig{{Name: "prefetched"}, {Name: "strict", Strict: true}}
@@ -109,7 +109,7 @@ func TestStartAfterStop(t *testing.T) {
 					last = id
 				}
 				for _, c := range cfg.Segments {
-					numbers, err := small.Of(c.Name)
+					numbers, err := small.Segment(c.Name)
 					require.NoError(t, err)
 					_, err = numbers.Next(t.Context())
 					require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestStartAfterStop(t *testing.T) {
 // An application that is built and never started leaks nothing (goleak checks).
 func TestBuiltAndNeverStarted(t *testing.T) {
 	var w *idworker.IdWorker
-	var s *idworker.Segments
+	var s *idworker.Numbers
 	cfg := idworker.Config{Namespace: "orders", Segments: []numbers.SegmentConfig{{Name: "orders"}}}
 	require.NoError(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(newSQLite(t), cfg), fx.Populate(&w, &s)).Err())
 }
@@ -160,7 +160,7 @@ func TestForgottenPlugin(t *testing.T) {
 	}{
 		{"by hand", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), fx.Invoke(func(*idworker.IdWorker) {})), true},
 		{"by hand, no database", fx.Options(local, fx.Invoke(func(*idworker.IdWorker) {})), false},
-		{"segments only", fx.Options(fx.Supply(cfg), fx.Invoke(func(*idworker.Segments) {})), false},
+		{"segments only", fx.Options(fx.Supply(cfg), fx.Invoke(func(*idworker.Numbers) {})), false},
 		{"the plugin", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), idworker.GORM), false},
 		{"the plugin before", fx.Options(idworker.GORM, fx.Supply(cfg, newSQLite(t, cfg))), false},
 		{"the plugin by db.Use", fx.Options(fx.Supply(cfg, newSQLite(t, cfg)), fx.Invoke(func(db *gorm.DB, w *idworker.IdWorker) error {
@@ -185,7 +185,7 @@ func TestFailedStartIsLogged(t *testing.T) {
 	db := newSQLite(t, other)
 	for says, opt := range map[string]fx.Option{
 		`level=ERROR msg="idworker did not start" err="snowlease: `:                       fx.Invoke(func(*idworker.IdWorker) {}),
-		`level=ERROR msg="idworker did not open its segments" err="snowlease: segments: `: fx.Invoke(func(*idworker.Segments) {}),
+		`level=ERROR msg="idworker did not open its segments" err="snowlease: segments: `: fx.Invoke(func(*idworker.Numbers) {}),
 	} {
 		var j journal
 		require.Error(t, fx.New(fx.NopLogger, fx.Supply(cfg, db), idworker.Module, j.provide(), opt).Start(t.Context()))
@@ -249,7 +249,7 @@ func TestCenterDownAtStart(t *testing.T) {
 		"redis-sequence": {idworker.Config{Mode: idworker.ModeRedisSequence}, fx.Options(redis, worker), []string{`sequence of "orders" at redis 127.0.0.1:1`, check}},
 		"a center":       {idworker.Config{}, fx.Options(centered(away), worker), []string{`acquire a worker id on mysql 127.0.0.1:1/shop`, check}},
 		"a *gorm.DB":     {idworker.Config{}, fx.Options(fx.Supply(gone), worker), []string{"acquire a worker id on mysql", check}},
-		"segments":       {numbers, fx.Options(redis, fx.Invoke(func(*idworker.Segments) {})), []string{"redis 127.0.0.1:1"}},
+		"segments":       {numbers, fx.Options(redis, fx.Invoke(func(*idworker.Numbers) {})), []string{"redis 127.0.0.1:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -413,8 +413,6 @@ func TestOpenWithoutFx(t *testing.T) {
 		{idworker.Config{Mode: "db"}, idworker.Clients{}, "snowlease: mode db: no *gorm.DB and no lease.Center: give Clients a DB, or without GORM a Center, such as one of dbseq.Open" + none},
 		{idworker.Config{Mode: "redis"}, idworker.Clients{}, "snowlease: mode redis: no redis.UniversalClient: give Clients a Redis" + none},
 		{idworker.Config{Lease: idworker.LeaseConfig{ShutdownOnLoss: true}}, idworker.Clients{Center: c}, "lease.shutdown_on_loss needs an fx application"},
-		{idworker.Config{Segments: []numbers.SegmentConfig{{Name: "bills"}}}, idworker.Clients{Center: c}, "only Module opens segments and series: use numbers.OpenSegment"},
-		{idworker.Config{Series: []numbers.SeriesConfig{{Name: "bills"}}}, idworker.Clients{Center: c}, "only Module opens segments and series"},
 		{idworker.Config{Store: idworker.StoreConfig{WaitReplicas: 1}}, idworker.Clients{DB: db}, "store.wait_replicas 1: leave it out; configure the database"},
 	} {
 		c.cfg.Namespace = "orders"
@@ -442,7 +440,7 @@ func TestWithoutGORM(t *testing.T) {
 			var (
 				w      *idworker.IdWorker
 				past   *history.Issuer
-				s      *idworker.Segments
+				s      *idworker.Numbers
 				center lease.Center
 				store  numbers.Store
 			)
@@ -462,7 +460,7 @@ func TestWithoutGORM(t *testing.T) {
 			at := time.Now().Add(-time.Hour)
 			_, err = past.Backfill(at.Add(time.Minute)).NextIDAt(t.Context(), at)
 			require.NoError(t, err)
-			bills, err := s.Of(name)
+			bills, err := s.Segment(name)
 			require.NoError(t, err)
 			n, err := bills.Next(t.Context())
 			require.NoError(t, err)

@@ -188,7 +188,7 @@ func (p *plan) planSequence(f *fault.List, pool int64) {
 	f.Check("sequence.worker", w, p.Reserved > 0 && w >= pool && w < p.layout.Workers(), "is one of the %d reserved: give 0 to %d", p.Reserved, pool-1)
 }
 
-// planSegments checks all that newSegments uses: Namespace, which it fills in, Segments, Series,
+// planSegments checks all that newNumbers uses: Namespace, which it fills in, Segments, Series,
 // SegmentStore and Wait.
 func (c *Config) planSegments(f *fault.List) {
 	check := settings.Check{List: f, Name: keyOf}

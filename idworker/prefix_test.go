@@ -36,10 +36,10 @@ func TestTablePrefix(t *testing.T) {
 	}
 	db := openDB(t, sqlite.Open(filepath.Join(t.TempDir(), "app.db")))
 	var w *idworker.IdWorker
-	var s *idworker.Segments
+	var s *idworker.Numbers
 	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, db), fx.Populate(&w, &s))
 	a.RequireStart()
-	g, err := s.Of("order_no")
+	g, err := s.Segment("order_no")
 	require.NoError(t, err)
 	_, err = g.Next(t.Context())
 	require.NoError(t, err)

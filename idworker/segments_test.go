@@ -55,11 +55,11 @@ func TestSegments(t *testing.T) {
 			}
 			for round, first := range []int64{1000, 1005, 1000} {
 				cfg.Namespace = []string{shop, shop, staging}[round]
-				var s *idworker.Segments
+				var s *idworker.Numbers
 				a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg), clients, fx.Populate(&s))
-				_, err := s.Of("others")
+				_, err := s.Segment("others")
 				require.ErrorContains(t, err, fmt.Sprintf("configured: %q", []string{"members", "orders", "shared"}))
-				g, err := s.Of("orders")
+				g, err := s.Segment("orders")
 				require.NoError(t, err)
 				_, err = g.Next(t.Context())
 				require.ErrorIs(t, err, snowlease.ErrNotStarted)
@@ -72,12 +72,12 @@ func TestSegments(t *testing.T) {
 				require.NoError(t, g.NextIDs(t.Context(), ids))
 				require.Equal(t, first, ids[0])
 				require.Equal(t, ids[0]+4, ids[4])
-				m, err := s.Of("members")
+				m, err := s.Segment("members")
 				require.NoError(t, err)
 				n, err := m.Next(t.Context())
 				require.NoError(t, err)
 				require.True(t, n >= 5 && n < 1000, n)
-				shared, err := s.Of("shared")
+				shared, err := s.Segment("shared")
 				require.NoError(t, err)
 				n, err = shared.Next(t.Context())
 				require.NoError(t, err)
@@ -107,11 +107,11 @@ func TestWaitReplicasOfSegments(t *testing.T) {
 		if want != nil {
 			require.NoError(t, store.Create(t.Context(), g.Namespace+"/orders", 1))
 		}
-		var s *idworker.Segments
+		var s *idworker.Numbers
 		a := fxtest.New(t, fx.NopLogger, idworker.Module, universal(client), fx.Supply(newSQLite(t)), fx.Populate(&s),
 			fx.Supply(idworker.Config{Namespace: "shop", SegmentStore: where, Store: idworker.StoreConfig{WaitReplicas: 1}, Segments: []numbers.SegmentConfig{g}}))
 		a.RequireStart()
-		numbers, err := s.Of(g.Name)
+		numbers, err := s.Segment(g.Name)
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { // give up at the first failure
@@ -139,7 +139,7 @@ func TestSegmentsWarn(t *testing.T) {
 		cfg := idworker.Config{Namespace: namespace(t), SegmentStore: where, Segments: []numbers.SegmentConfig{
 			{Name: "a", Strict: true}, {Name: "b", Strict: true},
 		}}
-		a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, db), server, j.provide(), fx.Invoke(func(*idworker.Segments) {}))
+		a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, db), server, j.provide(), fx.Invoke(func(*idworker.Numbers) {}))
 		a.RequireStart().RequireStop()
 		require.Equal(t, 1, strings.Count(j.String(), "shares the application's connection pool"), j.String())
 		require.Equal(t, 2, strings.Count(j.String(), "idworker segment opened"))
@@ -174,7 +174,7 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		{`"orders/members"`, idworker.Config{Segments: never, Wait: 5 * time.Second}, db},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			var s *idworker.Segments
+			var s *idworker.Numbers
 			c.cfg.Namespace = "orders"
 			a := fx.New(fx.NopLogger, idworker.Module, fx.Supply(c.cfg), c.clients, fx.Populate(&s))
 			err := a.Err()
@@ -187,10 +187,45 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 			}
 		})
 	}
-	var s *idworker.Segments
+	var s *idworker.Numbers
 	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(idworker.Config{Namespace: "orders"}), fx.Populate(&s))
 	a.RequireStart()
-	_, err := s.Of("orders")
+	_, err := s.Segment("orders")
 	require.ErrorContains(t, err, `"orders" is not configured (configured: [])`)
 	a.RequireStop()
+}
+
+// A program without fx opens the numbers of its configuration, and its worker with the same one.
+func TestOpenNumbers(t *testing.T) {
+	t.Parallel()
+	cfg := idworker.Config{Namespace: namespace(t), Segments: []numbers.SegmentConfig{{Name: "members", Start: 500}}, Series: []numbers.SeriesConfig{{Name: "bills", Period: numbers.Day}}}
+	db := newSQLite(t)
+	center := sqlCenter(t, db)
+	initialize(t, center, cfg)
+	for _, clients := range []idworker.Clients{{DB: db}, {Center: center}} {
+		w, err := idworker.Open(t.Context(), cfg, clients)
+		require.NoError(t, err)
+		n, err := idworker.OpenNumbers(t.Context(), cfg, clients)
+		require.NoError(t, err)
+		require.NoError(t, n.Healthy())
+		members, err := n.Segment("members")
+		require.NoError(t, err)
+		first, err := members.Next(t.Context())
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, first, int64(500))
+		bills, err := n.Series("bills")
+		require.NoError(t, err)
+		_, err = bills.Next(t.Context(), "")
+		require.NoError(t, err)
+		require.NoError(t, n.Close())
+		_, err = members.Next(t.Context())
+		require.ErrorIs(t, err, numbers.ErrClosed)
+		require.NoError(t, w.Close())
+	}
+	_, err := idworker.OpenNumbers(t.Context(), cfg, idworker.Clients{})
+	require.ErrorContains(t, err, "no *gorm.DB, redis.UniversalClient or numbers.Store: give Clients a DB")
+	cfg.Wait = time.Millisecond
+	cfg.Segments[0].MustExist, cfg.Segments[0].Name = true, "nobody"
+	_, err = idworker.OpenNumbers(t.Context(), cfg, idworker.Clients{DB: db})
+	require.ErrorContains(t, err, "snowlease: segments: ")
 }

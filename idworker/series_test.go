@@ -27,7 +27,7 @@ func TestSeries(t *testing.T) {
 		Series:   []numbers.SeriesConfig{{Name: "bills", Format: "B{000}", Gapless: true}, {Name: "orders"}},
 	}
 	db := newSQLite(t, cfg)
-	var s *idworker.Segments
+	var s *idworker.Numbers
 	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg, db), fx.Populate(&s))
 	orders, err := s.Series("orders")
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestSeriesFaults(t *testing.T) {
 		if c.store == nil {
 			c.store = fx.Options()
 		}
-		require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(c.cfg), c.store, fx.Invoke(func(*idworker.Segments) {})).Err(), c.says)
+		require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, fx.Supply(c.cfg), c.store, fx.Invoke(func(*idworker.Numbers) {})).Err(), c.says)
 	}
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("a", one)).Err(), "only Module opens")
 }

@@ -267,11 +267,11 @@ func onThisHost(t *testing.T, c idworker.Config) (seen string) {
 // small returns the first number of a segment, or why there is none.
 func small(t *testing.T, c idworker.Config) string {
 	server := miniredis.RunT(t)
-	var s *idworker.Segments
+	var s *idworker.Numbers
 	a := fxtest.New(t, fx.NopLogger, idworker.Module, universal(newRedis(t, server.Addr())), fx.Supply(c, newSQLite(t)), fx.Populate(&s))
 	a.RequireStart()
 	defer a.RequireStop()
-	g, err := s.Of("order_no")
+	g, err := s.Segment("order_no")
 	require.NoError(t, err)
 	n, err := g.Next(t.Context())
 	if err != nil { // segments in Redis are created by hand
@@ -282,7 +282,7 @@ func small(t *testing.T, c idworker.Config) string {
 
 // serials returns the first number of a series.
 func serials(t *testing.T, c idworker.Config) string {
-	var s *idworker.Segments
+	var s *idworker.Numbers
 	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(c, newSQLite(t)), fx.Populate(&s))
 	a.RequireStart()
 	defer a.RequireStop()

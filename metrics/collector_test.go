@@ -202,7 +202,7 @@ func TestNil(t *testing.T) {
 	t.Parallel()
 	for _, c := range []prometheus.Collector{
 		metrics.NewCollector(nil), metrics.NewCollector(fixed(t, 1), nil), metrics.NewPoolCollector(nil, 0),
-		metrics.NewSegmentCollector((*idworker.Segments)(nil)),
+		metrics.NewSegmentCollector((*idworker.Numbers)(nil)),
 	} {
 		require.ErrorContains(t, prometheus.NewRegistry().Register(c), " nil")
 	}

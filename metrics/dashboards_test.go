@@ -30,7 +30,7 @@ func described(t *testing.T) (names, labels map[string]bool) {
 	ch := make(chan *prometheus.Desc, 100)
 	metrics.NewCollector(w).Describe(ch)
 	metrics.NewPoolCollector(w, 0).Describe(ch)
-	metrics.NewSegmentCollector(new(idworker.Segments)).Describe(ch)
+	metrics.NewSegmentCollector(new(idworker.Numbers)).Describe(ch)
 	close(ch)
 	names, labels = map[string]bool{}, map[string]bool{}
 	for d := range ch {

@@ -28,7 +28,7 @@ func TestModule(t *testing.T) {
 		idworker.Named("audit", idworker.Config{Namespace: "audit"}), metrics.Named("audit"),
 		fx.Supply(idworker.Config{Namespace: "orders"}),
 		fx.Provide(func() lease.Center { return center }),
-		fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Segments)), fx.ResultTags(`group:"metrics-collectors"`))),
+		fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Numbers)), fx.ResultTags(`group:"metrics-collectors"`))),
 	)
 	t.Run("nobody takes the group", func(t *testing.T) {
 		app := fxtest.New(t, options)

@@ -16,7 +16,7 @@ import (
 //
 // With fx, put it into Group:
 //
-//	fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Segments)), fx.ResultTags(`group:"metrics-collectors"`)))
+//	fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Numbers)), fx.ResultTags(`group:"metrics-collectors"`)))
 //
 // The application then opens the segments at its start, even if nothing else uses them.
 func NewSegmentCollector(s interface{ Status() []numbers.Status }) prometheus.Collector {

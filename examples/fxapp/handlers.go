@@ -28,14 +28,14 @@ import (
 type handler struct {
 	store    *store
 	worker   *idworker.IdWorker
-	segments *idworker.Segments
+	segments *idworker.Numbers
 	log      *slog.Logger
 }
 
 // handlers answer clients and operators. Without a port for operators, both are the same.
 type handlers struct{ clients, operators http.Handler }
 
-func newHandlers(cfg config, s *store, w *idworker.IdWorker, segments *idworker.Segments, log *slog.Logger) handlers {
+func newHandlers(cfg config, s *store, w *idworker.IdWorker, segments *idworker.Numbers, log *slog.Logger) handlers {
 	h, mux := &handler{s, w, segments, log}, http.NewServeMux()
 	// {"customer":{"name":"Ada","email":"ada@example.org"},"items":[{"product":"tea","quantity":2,"price_cents":450}]}
 	mux.HandleFunc("POST /orders", h.answer(http.StatusCreated, h.postOrder))

@@ -59,7 +59,7 @@ func wiring(cfg config, out io.Writer, log *slog.Logger) fx.Option {
 		fx.Provide(newStore, newHandlers),
 		providers.Module, // *gorm.DB and redis.UniversalClient
 		listening,
-		idworker.Module, // *idworker.IdWorker and *idworker.Segments
+		idworker.Module, // *idworker.IdWorker and *idworker.Numbers
 		idworker.GORM,   // fills primary keys; must precede every module that writes
 		fx.Invoke(createTables, insertSamples),
 		serving,

@@ -43,7 +43,7 @@ type store struct {
 	invoices *numbers.Series
 }
 
-func newStore(cfg config, db *gorm.DB, numbers *idworker.Segments) (*store, error) {
+func newStore(cfg config, db *gorm.DB, numbers *idworker.Numbers) (*store, error) {
 	codec, err := cfg.orderCodec()
 	if err != nil {
 		return nil, err

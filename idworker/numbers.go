@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
@@ -20,18 +21,14 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// Segments holds the sequences of small numbers that Config.Segments names. Module provides
-// it, and opens nothing unless the application asks for it. The sequences start and close
-// with the application; do not close an issuer by hand.
+// Numbers holds the small numbers of Config.Segments and Config.Series. Module provides it, and opens
+// nothing unless the application asks for it. With fx, they start and close with the application.
 //
-//	func newInvoices(s *idworker.Segments) (*Invoices, error) {
-//		numbers, err := s.Of("invoices")
-//		return &Invoices{numbers: numbers}, err
-//	}
+//	func newInvoices(n *idworker.Numbers) (*numbers.Series, error) { return n.Series("invoices") }
 //
-// The tag `idworker:"segment=invoices"` fills the key of a GORM model. It also holds the series of
-// Config.Series. All methods are safe for concurrent use.
-type Segments struct {
+// The tag `idworker:"segment=members"` fills the key of a GORM model. All methods are safe for
+// concurrent use.
+type Numbers struct {
 	byName map[string]*numbers.Segment
 	series map[string]*numbers.Series
 	stores []io.Closer
@@ -48,7 +45,7 @@ type member interface {
 }
 
 // all returns the segments, then the series, sorted by name.
-func (s *Segments) all() []member {
+func (s *Numbers) all() []member {
 	var list []member
 	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
 		list = append(list, s.byName[name])
@@ -59,38 +56,59 @@ func (s *Segments) all() []member {
 	return list
 }
 
-// newSegments returns the segments of cfg. They open when the application starts and close
-// when it stops.
-func newSegments(cfg Config, c graph) (*Segments, error) {
-	cfg, o := cfg.WithDefaults(), c.wiring()
+// newNumbers does no I/O.
+func newNumbers(cfg Config, o wiring) (*Numbers, error) {
+	cfg = cfg.WithDefaults()
 	if err := cfg.checkSegments(); err != nil {
 		return nil, err
 	}
-	s := &Segments{byName: make(map[string]*numbers.Segment), series: make(map[string]*numbers.Series), log: o.Logger}
+	s := &Numbers{byName: make(map[string]*numbers.Segment), series: make(map[string]*numbers.Series), log: o.Logger}
 	if len(cfg.Segments)+len(cfg.Series) == 0 {
 		return s, nil
 	}
 	if err := s.make(cfg, o); err != nil {
-		return nil, errors.Join(fmt.Errorf("snowlease: segments: %w", err), s.close())
+		return nil, errors.Join(fmt.Errorf("snowlease: segments: %w", err), s.Close())
 	}
-	c.Lifecycle.Append(fx.Hook{
-		OnStart: func(ctx context.Context) error {
-			ctx, cancel := within(ctx, cfg.Wait)
-			defer cancel()
-			err := s.start(ctx)
-			if err != nil { // fx stops no hook that failed to start
-				err = errors.Join(fmt.Errorf("snowlease: segments: %w", err), s.close())
-				s.log.Error("idworker did not open its segments", "err", err)
-			}
-			return err
-		},
-		OnStop: func(context.Context) error { return s.close() },
-	})
+	return s, nil
+}
+
+// provideNumbers returns numbers that open when the application starts and close when it stops.
+func provideNumbers(cfg Config, c graph) (*Numbers, error) {
+	s, err := newNumbers(cfg, c.wiring())
+	if err == nil && len(s.all()) > 0 {
+		c.Lifecycle.Append(fx.Hook{
+			OnStart: func(ctx context.Context) error {
+				err := s.start(ctx, cfg.WithDefaults().Wait)
+				if err != nil {
+					s.log.Error("idworker did not open its segments", "err", err) // with fx.NopLogger, fx says nothing
+				}
+				return err
+			},
+			OnStop: func(context.Context) error { return s.Close() },
+		})
+	}
+	return s, err
+}
+
+// OpenNumbers returns the numbers of cfg.Segments and cfg.Series, ready to use, for programs without
+// fx. It takes clients as Config.SegmentStore says, where a Center on dbseq, or one that wraps it,
+// takes the place of DB. OpenNumbers waits for the store as long as ctx and cfg.Wait allow. The caller
+// closes the numbers, then the clients.
+func OpenNumbers(ctx context.Context, cfg Config, clients Clients) (*Numbers, error) {
+	w := clients.wiring()
+	w.numbers = past(w.Center)
+	s, err := newNumbers(cfg, w) //nolint:contextcheck // it does no I/O
+	if err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx, cfg.WithDefaults().Wait); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
 // make chooses the store among the clients and creates the issuers. It does no I/O.
-func (s *Segments) make(c Config, o wiring) error {
+func (s *Numbers) make(c Config, o wiring) error {
 	where, err := c.segmentStore(o)
 	if err != nil {
 		return err
@@ -137,7 +155,7 @@ func (c Config) segmentStore(o wiring) (SegmentStore, error) {
 		return SegmentStoreDB, nil
 	}
 	if where == SegmentStoreAuto { // to choose one of two would move the numbers when the other is added
-		only, err := o.auto("segment_store", "segment.Store", `"db", "redis" or "db+redis", which has the numbers so far`)
+		only, err := o.auto("segment_store", "numbers.Store", `"db", "redis" or "db+redis", which has the numbers so far`)
 		return SegmentStore(only), err
 	}
 	if where == SegmentStoreDB {
@@ -148,7 +166,7 @@ func (c Config) segmentStore(o wiring) (SegmentStore, error) {
 }
 
 // database returns the store in SQL.
-func (s *Segments) database(c Config, o wiring, where SegmentStore) (numbers.Store, error) {
+func (s *Numbers) database(c Config, o wiring, where SegmentStore) (numbers.Store, error) {
 	if o.numbers != nil {
 		return o.numbers, nil
 	}
@@ -169,7 +187,7 @@ func (s *Segments) database(c Config, o wiring, where SegmentStore) (numbers.Sto
 
 // onRedis returns what makes the store of a segment: in Redis, or in db with a dispenser in Redis
 // for a strict order.
-func (s *Segments) onRedis(c Config, client redis.UniversalClient, where SegmentStore, db numbers.Store) (func(numbers.SegmentConfig) (numbers.Store, error), error) {
+func (s *Numbers) onRedis(c Config, client redis.UniversalClient, where SegmentStore, db numbers.Store) (func(numbers.SegmentConfig) (numbers.Store, error), error) {
 	quarantine := redisseq.WithDurable(c.Store.Durable)
 	if where == SegmentStoreRedis {
 		own, err := redisnumbers.New(client, quarantine, redisseq.WithWaitReplicas(c.Store.WaitReplicas, c.replicaTime()))
@@ -193,7 +211,7 @@ func (s *Segments) onRedis(c Config, client redis.UniversalClient, where Segment
 }
 
 // makeSeries creates the series of c, which are in SQL.
-func (s *Segments) makeSeries(c Config, db numbers.Store) error {
+func (s *Numbers) makeSeries(c Config, db numbers.Store) error {
 	for _, cfg := range c.Series {
 		_, ok := db.(numberstore.Reader)
 		if _, onRedis := db.(*redisnumbers.Store); !ok || onRedis {
@@ -208,10 +226,13 @@ func (s *Segments) makeSeries(c Config, db numbers.Store) error {
 	return nil
 }
 
-func (s *Segments) start(ctx context.Context) error {
+// start closes s if it fails: fx stops no hook that failed to start.
+func (s *Numbers) start(ctx context.Context, wait time.Duration) error {
+	ctx, cancel := within(ctx, wait)
+	defer cancel()
 	for _, n := range s.all() {
 		if err := n.Start(ctx); err != nil {
-			return err
+			return errors.Join(fmt.Errorf("snowlease: segments: %w", err), s.Close())
 		}
 		st := n.Status()
 		s.log.Info("idworker segment opened", "segment", st.Name, "store", st.Store, "strict", st.Strict)
@@ -219,8 +240,9 @@ func (s *Segments) start(ctx context.Context) error {
 	return nil
 }
 
-// close closes the segments and series, then their stores in reverse order.
-func (s *Segments) close() error {
+// Close closes the segments and series, then the stores that they opened. With fx, the application
+// does that.
+func (s *Numbers) Close() error {
 	var errs []error
 	for _, n := range s.all() {
 		errs = append(errs, n.Close())
@@ -231,9 +253,9 @@ func (s *Segments) close() error {
 	return errors.Join(errs...)
 }
 
-// Of returns the issuer of the named sequence, or an error if Config.Segments has no such
-// name. Of may be called before the start; the issuer returns ErrNotStarted until then.
-func (s *Segments) Of(name string) (*numbers.Segment, error) {
+// Segment returns the named segment, or an error if Config.Segments has no such name. Before the
+// start, it returns snowlease.ErrNotStarted for each number.
+func (s *Numbers) Segment(name string) (*numbers.Segment, error) {
 	if issuer, ok := s.byName[name]; ok {
 		return issuer, nil
 	}
@@ -241,8 +263,8 @@ func (s *Segments) Of(name string) (*numbers.Segment, error) {
 }
 
 // Series returns the named series, or an error if Config.Series has no such name. Before the
-// start, it returns numbers.ErrNotStarted for each number.
-func (s *Segments) Series(name string) (*numbers.Series, error) {
+// start, it returns snowlease.ErrNotStarted for each number.
+func (s *Numbers) Series(name string) (*numbers.Series, error) {
 	if one, ok := s.series[name]; ok {
 		return one, nil
 	}
@@ -251,7 +273,7 @@ func (s *Segments) Series(name string) (*numbers.Series, error) {
 
 // Status returns the status of each segment that has started, then of each series, sorted by name.
 // It does no I/O.
-func (s *Segments) Status() []numbers.Status {
+func (s *Numbers) Status() []numbers.Status {
 	var list []numbers.Status
 	for _, n := range s.all() {
 		if st := n.Status(); st.State != numbers.StateNotStarted {
@@ -263,7 +285,7 @@ func (s *Segments) Status() []numbers.Status {
 
 // Reset discards the numbers that all segments and series have reserved ahead. Call it together with
 // IdWorker.Reset in a process that may have been copied with its memory.
-func (s *Segments) Reset() {
+func (s *Numbers) Reset() {
 	for _, n := range s.all() {
 		n.Reset()
 	}
@@ -271,7 +293,7 @@ func (s *Segments) Reset() {
 
 // Healthy returns nil if all segments and series can issue numbers, or the reasons why some
 // cannot. It does no I/O.
-func (s *Segments) Healthy() error {
+func (s *Numbers) Healthy() error {
 	var errs []error
 	for _, n := range s.all() {
 		errs = append(errs, n.Healthy())
