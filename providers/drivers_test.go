@@ -15,17 +15,22 @@ import (
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/providers"
+	mysqldriver "github.com/snowlease/snowlease/providers/internal/mysql"
+	pgdriver "github.com/snowlease/snowlease/providers/internal/postgres"
+	sqlitedriver "github.com/snowlease/snowlease/providers/internal/sqlite"
+	"github.com/snowlease/snowlease/providers/internal/sqlopen"
 	"github.com/snowlease/snowlease/providers/secret"
 	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
+var drivers = []sqlopen.Driver{mysqldriver.Driver(), pgdriver.Driver(), sqlitedriver.Driver()}
+
 // opened returns what a driver makes of a DSN. Nothing is dialed.
-func opened(t *testing.T, driver, dsn string) (sqldb.Target, error) {
+func opened(t *testing.T, driver, dsn string) (sqlopen.Target, error) {
 	t.Helper()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, d := range providers.Drivers() {
+	for _, d := range drivers {
 		if d.Name == driver {
 			target, err := d.Open(ended, dsn, 6500*time.Millisecond)
 			require.Equal(t, driver == "mysql" && err == nil, errors.Is(target.Err, context.Canceled), "only mysql asks the server")
@@ -33,7 +38,7 @@ func opened(t *testing.T, driver, dsn string) (sqldb.Target, error) {
 		}
 	}
 	t.Fatal(driver)
-	return sqldb.Target{}, nil
+	return sqlopen.Target{}, nil
 }
 
 // A driver adds its defaults to a DSN and keeps the rest, and names the database without
@@ -115,9 +120,9 @@ func TestDriverOfADSN(t *testing.T) {
 
 func openDB(t *testing.T, dsn string) *gorm.DB {
 	t.Helper()
-	db, err := sqldb.Open(t.Context(), sqldb.Config{DSN: secret.String(dsn)}, nil, providers.Drivers()...)
+	db, err := sqlopen.Open(t.Context(), sqldb.Config{DSN: secret.String(dsn)}, nil, drivers...)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, sqldb.Close(db)) })
+	t.Cleanup(func() { require.NoError(t, sqlopen.Close(db)) })
 	return db
 }
 

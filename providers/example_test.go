@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/secret"
+	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
 // The configuration chooses the clients: here a SQLite file and no Redis.
@@ -25,7 +26,7 @@ func Example() {
 
 	app := fx.New(
 		fx.NopLogger,
-		fx.Supply(providers.Config{DB: providers.DBConfig{Driver: "sqlite", DSN: secret.String(filepath.Join(dir, "app.db"))}}),
+		fx.Supply(providers.Config{DB: sqldb.Config{Driver: "sqlite", DSN: secret.String(filepath.Join(dir, "app.db"))}}),
 		providers.Module,
 		fx.Invoke(func(db *gorm.DB, client goredis.UniversalClient) {
 			fmt.Println("database:", db.Name())

@@ -16,8 +16,8 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/providers/internal/sqlopen"
 	"github.com/snowlease/snowlease/providers/redis"
-	"github.com/snowlease/snowlease/providers/sqldb"
 	"github.com/snowlease/snowlease/providers/sqlite"
 	"github.com/snowlease/snowlease/redisseq"
 )
@@ -26,10 +26,10 @@ import (
 // closed, in either order of the modules. With Redis alone, the nil *gorm.DB is no second client.
 func TestWithIDWorker(t *testing.T) {
 	t.Parallel()
-	onSQLite, onRedis := providers.Config{DB: sqliteConfig(t)}, providers.Config{Redis: providers.RedisConfig{Addrs: []string{miniredis.RunT(t).Addr()}}}
-	db, err := sqldb.Open(t.Context(), onSQLite.DB, nil, providers.Drivers()...)
+	onSQLite, onRedis := providers.Config{DB: sqliteConfig(t)}, providers.Config{Redis: redis.Config{Addrs: []string{miniredis.RunT(t).Addr()}}}
+	db, err := sqlopen.Open(t.Context(), onSQLite.DB, nil, drivers...)
 	require.NoError(t, err)
-	defer func() { require.NoError(t, sqldb.Close(db)) }()
+	defer func() { require.NoError(t, sqlopen.Close(db)) }()
 	inSQLite, err := gormdb.Center(db)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, inSQLite.Close()) }()

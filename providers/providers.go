@@ -5,12 +5,11 @@
 // The package links all SQL drivers, so that the configuration can choose. An application
 // that knows its database can use one of the other packages and link one driver only:
 //
-//	providers          all drivers and Redis, one Config     Module
-//	providers/mysql    MySQL and MariaDB, sqldb.Config        Module, Driver
-//	providers/postgres PostgreSQL, sqldb.Config               Module, Driver
-//	providers/sqlite   SQLite without cgo, sqldb.Config       Module, Driver
-//	providers/sqldb    any set of drivers                     New, Open
-//	providers/redis    Redis, redis.Config, no driver         Module, New, Open
+//	providers          all drivers and Redis: providers.Config
+//	providers/mysql    MySQL and MariaDB: sqldb.Config
+//	providers/postgres PostgreSQL: sqldb.Config
+//	providers/sqlite   SQLite without cgo: sqldb.Config
+//	providers/redis    Redis, no driver: redis.Config
 //
 // Use it only in place of clients of your own: fx refuses a second *gorm.DB or
 // redis.UniversalClient.
@@ -39,21 +38,17 @@ import (
 	"go.uber.org/fx"
 	"gorm.io/gorm"
 
-	"github.com/snowlease/snowlease/providers/mysql"
-	"github.com/snowlease/snowlease/providers/postgres"
+	"github.com/snowlease/snowlease/providers/internal/mysql"
+	"github.com/snowlease/snowlease/providers/internal/postgres"
+	"github.com/snowlease/snowlease/providers/internal/sqlite"
+	"github.com/snowlease/snowlease/providers/internal/sqlopen"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/providers/sqldb"
-	"github.com/snowlease/snowlease/providers/sqlite"
 )
 
 // Module provides a *gorm.DB and a redis.UniversalClient from Config. A client that is not
 // configured is nil, and it is no error if neither is.
 var Module = fx.Module("providers", fx.Provide(newDB, newRedis))
-
-// Drivers returns all drivers, for sqldb.New and sqldb.Open.
-func Drivers() []sqldb.Driver {
-	return []sqldb.Driver{mysql.Driver(), postgres.Driver(), sqlite.Driver()}
-}
 
 type params struct {
 	fx.In
@@ -64,15 +59,15 @@ type params struct {
 }
 
 func newDB(p params) (*gorm.DB, error) {
-	if p.Config.DB == (DBConfig{}) {
+	if p.Config.DB == (sqldb.Config{}) {
 		return nil, nil
 	}
-	return sqldb.New(Drivers()...)(sqldb.Params{Config: p.Config.DB, Lifecycle: p.Lifecycle, Logger: p.Logger})
+	return sqlopen.New(mysql.Driver(), postgres.Driver(), sqlite.Driver())(sqlopen.Params{Config: p.Config.DB, Lifecycle: p.Lifecycle, Logger: p.Logger})
 }
 
 func newRedis(p params) (goredis.UniversalClient, error) {
 	if p.Config.Redis.IsZero() {
 		return nil, nil
 	}
-	return redis.New(redis.Params{Config: p.Config.Redis, Lifecycle: p.Lifecycle, Logger: p.Logger})
+	return redis.New(p.Lifecycle, p.Config.Redis, p.Logger)
 }

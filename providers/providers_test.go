@@ -21,6 +21,8 @@ import (
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/providers"
+	pgdriver "github.com/snowlease/snowlease/providers/internal/postgres"
+	"github.com/snowlease/snowlease/providers/internal/sqlopen"
 	"github.com/snowlease/snowlease/providers/mysql"
 	"github.com/snowlease/snowlease/providers/postgres"
 	"github.com/snowlease/snowlease/providers/redis"
@@ -45,18 +47,18 @@ type user struct {
 	Redis goredis.UniversalClient `optional:"true"`
 }
 
-func sqliteConfig(t *testing.T) providers.DBConfig {
-	return providers.DBConfig{Driver: "sqlite", DSN: secret.String(filepath.Join(t.TempDir(), "app.db"))}
+func sqliteConfig(t *testing.T) sqldb.Config {
+	return sqldb.Config{Driver: "sqlite", DSN: secret.String(filepath.Join(t.TempDir(), "app.db"))}
 }
 
 func TestModuleOpensWhatIsConfigured(t *testing.T) {
 	t.Parallel()
-	onSQLite, onRedis := sqliteConfig(t), providers.RedisConfig{Addrs: []string{miniredis.RunT(t).Addr()}}
+	onSQLite, onRedis := sqliteConfig(t), redis.Config{Addrs: []string{miniredis.RunT(t).Addr()}}
 	for _, config := range []providers.Config{{}, {DB: onSQLite}, {Redis: onRedis}, {DB: onSQLite, Redis: onRedis}} {
 		var got user
 		app := fxtest.New(t, fx.Supply(config), providers.Module, fx.Invoke(func(u user) { got = u }))
 		app.RequireStart()
-		require.Equal(t, config.DB != providers.DBConfig{}, got.DB != nil)
+		require.Equal(t, config.DB != sqldb.Config{}, got.DB != nil)
 		require.Equal(t, !config.Redis.IsZero(), got.Redis != nil)
 		app.RequireStop()
 	}
@@ -65,8 +67,8 @@ func TestModuleOpensWhatIsConfigured(t *testing.T) {
 func TestModuleOpensNothingUnasked(t *testing.T) {
 	t.Parallel()
 	unreachable := providers.Config{
-		DB:    providers.DBConfig{Driver: "mysql", DSN: "root@tcp(127.0.0.1:1)/app"},
-		Redis: providers.RedisConfig{Addrs: []string{"127.0.0.1:1"}},
+		DB:    sqldb.Config{Driver: "mysql", DSN: "root@tcp(127.0.0.1:1)/app"},
+		Redis: redis.Config{Addrs: []string{"127.0.0.1:1"}},
 	}
 	app := fxtest.New(t, fx.Supply(unreachable), providers.Module)
 	app.RequireStart().RequireStop()
@@ -90,7 +92,7 @@ func TestClosedAfterItsUsers(t *testing.T) {
 			}))
 		}))
 	)
-	app := fxtest.New(t, worker, fx.Supply(providers.Config{DB: sqliteConfig(t), Redis: providers.RedisConfig{Addrs: []string{srv.Addr()}}}), providers.Module)
+	app := fxtest.New(t, worker, fx.Supply(providers.Config{DB: sqliteConfig(t), Redis: redis.Config{Addrs: []string{srv.Addr()}}}), providers.Module)
 	app.RequireStart().RequireStop()
 	require.NoError(t, stopped)
 	require.ErrorContains(t, got.DB.Exec("SELECT 1").Error, "closed")
@@ -107,9 +109,9 @@ func TestNoAnswerAtStart(t *testing.T) {
 	t.Cleanup(func() { _ = deaf.Close() })
 	silent := deaf.Addr().String()
 	db := func(connect time.Duration, driver, dsn string) providers.Config {
-		return providers.Config{DB: providers.DBConfig{Driver: driver, DSN: secret.String(dsn), ConnectTimeout: connect}}
+		return providers.Config{DB: sqldb.Config{Driver: driver, DSN: secret.String(dsn), ConnectTimeout: connect}}
 	}
-	cache := func(c providers.RedisConfig) providers.Config {
+	cache := func(c redis.Config) providers.Config {
 		c.ConnectTimeout, c.Username, c.Password = short, "app", password
 		return providers.Config{Redis: c}
 	}
@@ -124,10 +126,10 @@ func TestNoAnswerAtStart(t *testing.T) {
 		{"postgres deaf", db(short, "postgres", "host=127.0.0.1 port="+strings.TrimPrefix(silent, "127.0.0.1:")+" user=app password="+password+" dbname=orders sslmode=disable"), []string{"postgres at " + silent + "/orders: cannot connect"}},
 		{"sqlite folder", db(0, "sqlite", filepath.Join(t.TempDir(), "none", "app.db")), []string{"sqlite at ", "none/app.db: cannot connect", "check that the folder of the file exists"}},
 		{"sqlite parameter", db(0, "sqlite", filepath.Join(t.TempDir(), "app.db?_txlock=sometimes")), []string{"app.db: cannot connect", "unknown _txlock", "the parameters in db.dsn"}},
-		{"redis refused", cache(providers.RedisConfig{Addrs: []string{closed}}), []string{"redis at " + closed + ": cannot connect", "check that it runs"}},
-		{"redis deaf", cache(providers.RedisConfig{Addrs: []string{silent}}), []string{"redis at " + silent + ": cannot connect"}},
-		{"redis cluster", cache(providers.RedisConfig{Addrs: []string{closed, "127.0.0.1:2"}}), []string{"redis cluster at 127.0.0.1:1, 127.0.0.1:2: cannot connect"}},
-		{"redis sentinel", cache(providers.RedisConfig{Addrs: []string{closed}, Master: "main", SentinelPassword: password}), []string{"redis sentinel at " + closed + ": cannot connect", `watch "main"`}},
+		{"redis refused", cache(redis.Config{Addrs: []string{closed}}), []string{"redis at " + closed + ": cannot connect", "check that it runs"}},
+		{"redis deaf", cache(redis.Config{Addrs: []string{silent}}), []string{"redis at " + silent + ": cannot connect"}},
+		{"redis cluster", cache(redis.Config{Addrs: []string{closed, "127.0.0.1:2"}}), []string{"redis cluster at 127.0.0.1:1, 127.0.0.1:2: cannot connect"}},
+		{"redis sentinel", cache(redis.Config{Addrs: []string{closed}, Master: "main", SentinelPassword: password}), []string{"redis sentinel at " + closed + ": cannot connect", `watch "main"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -163,14 +165,14 @@ func TestPasswordsStayOutOfErrors(t *testing.T) {
 		"sqlite": {"app.db?_auth_pass=" + password + "%zz", "app.db&_auth_pass=" + password, "file:app.db;key=" + password},
 	} {
 		for _, dsn := range dsns {
-			db, err := sqldb.Open(t.Context(), providers.DBConfig{Driver: driver, DSN: secret.String(dsn)}, nil, providers.Drivers()...)
+			db, err := sqlopen.Open(t.Context(), sqldb.Config{Driver: driver, DSN: secret.String(dsn)}, nil, drivers...)
 			require.Nil(t, db)
 			require.ErrorContains(t, err, "providers: db.dsn is not a "+driver+" DSN")
 			require.NotContains(t, err.Error(), password)
 			require.NotContains(t, err.Error(), "s3cr3t")
 		}
 	}
-	_, err := sqldb.Open(t.Context(), providers.DBConfig{Driver: "postgres", DSN: "host=127.0.0.1 sslmode=verify-full sslrootcert=/does/not/exist"}, nil, postgres.Driver())
+	_, err := sqlopen.Open(t.Context(), sqldb.Config{Driver: "postgres", DSN: "host=127.0.0.1 sslmode=verify-full sslrootcert=/does/not/exist"}, nil, pgdriver.Driver())
 	require.ErrorContains(t, err, "/does/not/exist")
 
 	_, err = redis.Open(t.Context(), redis.Config{Addrs: []string{"redis://app:" + password + "@127.0.0.1:1"}})
@@ -182,8 +184,8 @@ func TestConfigValidate(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, providers.Config{}.Validate())
 	err := providers.Config{
-		DB: providers.DBConfig{MaxOpen: -1, MaxIdle: -2, MaxLifetime: -1, MaxIdleTime: -1, ConnectTimeout: 5, SlowQuery: -1},
-		Redis: providers.RedisConfig{
+		DB: sqldb.Config{MaxOpen: -1, MaxIdle: -2, MaxLifetime: -1, MaxIdleTime: -1, ConnectTimeout: 5, SlowQuery: -1},
+		Redis: redis.Config{
 			Addrs: []string{"localhost", "h:1"}, Master: "m", Cluster: true, DB: -1, PoolSize: -1,
 			ConnectTimeout: -1, Timeout: 2,
 		},
@@ -270,7 +272,7 @@ func TestEngines(t *testing.T) {
 				db  *gorm.DB
 				log bytes.Buffer
 			)
-			config := providers.Config{DB: providers.DBConfig{Driver: strings.Replace(name, "mariadb", "mysql", 1), DSN: secret.String(dsn(t)), MaxOpen: 3}}
+			config := providers.Config{DB: sqldb.Config{Driver: strings.Replace(name, "mariadb", "mysql", 1), DSN: secret.String(dsn(t)), MaxOpen: 3}}
 			app := fxtest.New(t, fx.Supply(config, slog.New(slog.NewTextHandler(&log, nil))), providers.Module, fx.Populate(&db))
 			app.RequireStart()
 			require.Contains(t, log.String(), "database is open")

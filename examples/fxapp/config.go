@@ -20,6 +20,7 @@ import (
 	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/providers"
 	"github.com/snowlease/snowlease/providers/secret"
+	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
 // A config contains the configurations of the modules.
@@ -38,7 +39,7 @@ type config struct {
 func defaults() config {
 	return config{
 		Listen:    "127.0.0.1:8080",
-		Providers: providers.Config{DB: providers.DBConfig{DSN: "fxapp.db"}},
+		Providers: providers.Config{DB: sqldb.Config{DSN: "fxapp.db"}},
 		IDWorker: idworker.Config{
 			Namespace: "fxapp", Mode: idworker.ModeDB,
 			Series: []numbers.SeriesConfig{{Name: "invoices", Period: numbers.Month, Format: "INV-{2006}-{01}-{000000}", Gapless: true}},

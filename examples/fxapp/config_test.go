@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/numbers"
-	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/providers/redis"
 )
 
 func file(t *testing.T, text string) string {
@@ -34,7 +34,7 @@ func TestExampleFile(t *testing.T) {
 	full := func(c config) config {
 		c.Providers.DB = c.Providers.DB.WithDefaults()
 		if c.Providers.Redis.IsZero() {
-			c.Providers.Redis = providers.RedisConfig{}
+			c.Providers.Redis = redis.Config{}
 		}
 		c.IDWorker = c.IDWorker.WithDefaults()
 		c.IDWorker.Series = []numbers.SeriesConfig{c.IDWorker.Series[0].WithDefaults()}

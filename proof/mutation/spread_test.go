@@ -99,11 +99,11 @@ var onMetrics = list{title: "metrics", pkg: "metrics", mutants: []mutant{
 
 var onProviders = list{title: "providers", pkg: "providers", mutants: []mutant{
 	{"config.go: a condition negated in Validate", "providers/config.go", `if !c.Redis.IsZero() {`, `if !(!c.Redis.IsZero()) {`, "TestConfigValidate"},
-	{"mysql.go: a condition negated in open", "providers/mysql/mysql.go", `	probe, err := sql.Open("mysql", c.FormatDSN())
+	{"mysql.go: a condition negated in open", "providers/internal/mysql/mysql.go", `	probe, err := sql.Open("mysql", c.FormatDSN())
 	if err != nil {`, `	probe, err := sql.Open("mysql", c.FormatDSN())
 	if !(err != nil) {`, "TestDSN"},
-	{"postgres.go: an error dropped in open", "providers/postgres/postgres.go", `return sqldb.Target{}, err`, `return sqldb.Target{}, nil`, "TestPasswordsStayOutOfErrors"},
-	{"sqlite.go: a condition negated in open", "providers/sqlite/sqlite.go", `if query != "" {`, `if !(query != "") {`, "TestDSN"},
+	{"postgres.go: an error dropped in open", "providers/internal/postgres/postgres.go", `return sqlopen.Target{}, err`, `return sqlopen.Target{}, nil`, "TestPasswordsStayOutOfErrors"},
+	{"sqlite.go: a condition negated in open", "providers/internal/sqlite/sqlite.go", `if query != "" {`, `if !(query != "") {`, "TestDSN"},
 }}
 
 var onProvidersRedis = list{title: "providers redis", pkg: "providers/redis", mutants: []mutant{
@@ -113,11 +113,11 @@ var onProvidersRedis = list{title: "providers redis", pkg: "providers/redis", mu
 	{"redis.go: a condition negated in ping", "providers/redis/redis.go", `if err == nil {`, `if !(err == nil) {`, "TestOpen"},
 }}
 
-var onProvidersSQLDB = list{title: "providers sqldb", pkg: "providers/sqldb", mutants: []mutant{
-	{"sqldb.go: a condition negated in open, 2", "providers/sqldb/sqldb.go", `	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
+var onProvidersSQLDB = list{title: "providers sqlopen", pkg: "providers/internal/sqlopen", mutants: []mutant{
+	{"sqlopen.go: a condition negated in open, 2", "providers/internal/sqlopen/sqlopen.go", `	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
 	if err != nil {`, `	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
 	if !(err != nil) {`, "ExampleOpen"},
-	{"sqldb.go: a condition negated in choose", "providers/sqldb/sqldb.go", `return d.Name == c.Driver }`, `return d.Name != c.Driver }`, "ExampleOpen"},
+	{"sqlopen.go: a condition negated in choose", "providers/internal/sqlopen/sqlopen.go", `return d.Name == c.Driver }`, `return d.Name != c.Driver }`, "ExampleOpen"},
 }}
 
 var spread = []list{onCLI, onCLISQLRedis, onConsole, onExamplesAttack, onExamplesCollide, onExamplesFxapp, onExamplesOwncenter, onExamplesPlain, onGormplugin, onMetrics, onProviders, onProvidersRedis, onProvidersSQLDB}

@@ -28,34 +28,36 @@ import (
 	"github.com/snowlease/snowlease/internal/dsn"
 )
 
-// Module provides a redis.UniversalClient from a Config.
-var Module = fx.Module("redis", fx.Provide(New))
-
-// Params are what New takes from fx. Logger is optional.
-type Params struct {
+// Module provides a redis.UniversalClient from a Config, and logs to the graph's *slog.Logger if
+// there is one.
+var Module = fx.Module("redis", fx.Provide(func(p struct {
 	fx.In
 
 	Config    Config
 	Lifecycle fx.Lifecycle
 	Logger    *slog.Logger `optional:"true"`
-}
+},
+) (redis.UniversalClient, error) {
+	return New(p.Lifecycle, p.Config, p.Logger)
+}))
 
-// New returns a client for p.Config, which connects when the application starts. New fails
-// if the Config is invalid. The start fails if Redis does not answer. The stop closes the
-// client after everything built on it has stopped, so after the worker id is given back.
-func New(p Params) (redis.UniversalClient, error) {
-	client, err := newClient(p.Config)
+// New returns a client for c, which connects when the application starts. New fails if c is
+// invalid. The start fails if Redis does not answer. The stop closes the client after
+// everything built on it has stopped, so after the worker id is given back. A nil log logs
+// nothing.
+func New(lc fx.Lifecycle, c Config, log *slog.Logger) (redis.UniversalClient, error) {
+	client, err := newClient(c)
 	if err != nil {
 		return nil, err
 	}
 	// These are two hooks, since fx skips the OnStop of a hook whose OnStart failed.
-	p.Lifecycle.Append(fx.StopHook(client.Close))
-	p.Lifecycle.Append(fx.StartHook(func(ctx context.Context) error {
-		if err := ping(ctx, p.Config, client); err != nil {
+	lc.Append(fx.StopHook(client.Close))
+	lc.Append(fx.StartHook(func(ctx context.Context) error {
+		if err := ping(ctx, c, client); err != nil {
 			return err
 		}
-		if p.Logger != nil {
-			p.Logger.InfoContext(ctx, "redis is connected", "kind", p.Config.kind(), "addrs", p.Config.Addrs)
+		if log != nil {
+			log.InfoContext(ctx, "redis is connected", "kind", c.kind(), "addrs", c.Addrs)
 		}
 		return nil
 	}))

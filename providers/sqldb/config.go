@@ -1,3 +1,13 @@
+// Package sqldb has the configuration of a database, for the modules of packages mysql, postgres
+// and sqlite. Package providers has all drivers, and lets the configuration choose.
+//
+//	fx.New(
+//		fx.Supply(sqldb.Config{DSN: dsn}),
+//		mysql.Module, // or postgres.Module, sqlite.Module
+//		idworker.Module, ...
+//	)
+//
+// Do not use it in an application that already opens its *gorm.DB.
 package sqldb
 
 import (

@@ -8,7 +8,7 @@ var packages = map[string]string{
 	"idworker": base + "/idworker", "lease": base + "/lease", "snowlease": base, "snowflake": base + "/snowflake",
 	"numbers": base + "/numbers", "hostseq": base + "/hostseq", "casstore": base + "/casstore", "history": base + "/numbers/history",
 	"ordernumber": base + "/numbers/ordernumber", "console": base + "/console",
-	"gormplugin": base + "/gormplugin", "publicid": base + "/publicid", "yaml": "go.yaml.in/yaml/v3", "providers": base + "/providers",
+	"gormplugin": base + "/gormplugin", "publicid": base + "/publicid", "yaml": "go.yaml.in/yaml/v3", "providers": base + "/providers", "sqldb": base + "/providers/sqldb",
 	"leasetest": base + "/lease/leasetest", "testing": "testing",
 	"gormdb": base + "/dbseq/gormdb", "sql": "database/sql", "json": "encoding/json", "stdlib": "github.com/jackc/pgx/v5/stdlib", "pgxpool": "github.com/jackc/pgx/v5/pgxpool",
 

@@ -12,15 +12,16 @@ import (
 
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/providers"
+	"github.com/snowlease/snowlease/providers/redis"
+	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
 // settings are the library's parts of a configuration file.
 type settings struct {
-	IDWorker   *idworker.Config       `yaml:"idworker"`
-	DB         *providers.DBConfig    `yaml:"db"`
-	Redis      *providers.RedisConfig `yaml:"redis"`
-	GORMPlugin *gormplugin.Config     `yaml:"gormplugin"`
+	IDWorker   *idworker.Config   `yaml:"idworker"`
+	DB         *sqldb.Config      `yaml:"db"`
+	Redis      *redis.Config      `yaml:"redis"`
+	GORMPlugin *gormplugin.Config `yaml:"gormplugin"`
 }
 
 // checkYAML checks the documents of a text that have one of the settings.

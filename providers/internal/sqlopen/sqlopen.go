@@ -1,15 +1,6 @@
-// Package sqldb opens a *gorm.DB from configuration, with the drivers that the application
-// passes. It links no driver itself. Use package providers instead if the configuration
-// should choose among all drivers.
-//
-//	fx.New(
-//		fx.Supply(sqldb.Config{Driver: "mysql", DSN: dsn}),
-//		mysql.Module, // or fx.Provide(sqldb.New(mysql.Driver(), sqlite.Driver()))
-//		idworker.Module, ...
-//	)
-//
-// Do not use it in an application that already opens its *gorm.DB.
-package sqldb
+// Package sqlopen opens a *gorm.DB from configuration, with the drivers that it is given. It links
+// none itself.
+package sqlopen
 
 import (
 	"cmp"
@@ -27,11 +18,12 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
 // A Driver opens one kind of database. Packages mysql, postgres and sqlite each have one.
 type Driver struct {
-	// Name is the value of Config.Driver that selects the driver.
+	// Name is the value of sqldb.Config.Driver that selects the driver.
 	Name string
 	// Form is an example of a DSN for errors. Hint says what to check if the database
 	// does not answer.
@@ -59,7 +51,7 @@ type Target struct {
 type Params struct {
 	fx.In
 
-	Config    Config
+	Config    sqldb.Config
 	Lifecycle fx.Lifecycle
 	Logger    *slog.Logger `optional:"true"`
 }
@@ -85,7 +77,7 @@ func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
 // Open opens the database of c with one of the drivers, without fx, and pings it within
 // ctx and the connect timeout. The caller must close it with Close. log gets failed and slow
 // statements; with nil, nothing is logged.
-func Open(ctx context.Context, c Config, log *slog.Logger, drivers ...Driver) (*gorm.DB, error) {
+func Open(ctx context.Context, c sqldb.Config, log *slog.Logger, drivers ...Driver) (*gorm.DB, error) {
 	db, ping, err := open(ctx, c, log, drivers)
 	if err != nil {
 		return nil, err
@@ -108,7 +100,7 @@ func Close(db *gorm.DB) error {
 	return nil
 }
 
-func open(ctx context.Context, c Config, log *slog.Logger, drivers []Driver) (*gorm.DB, func(context.Context) error, error) {
+func open(ctx context.Context, c sqldb.Config, log *slog.Logger, drivers []Driver) (*gorm.DB, func(context.Context) error, error) {
 	if err := c.Validate(); err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,52 @@
+// Package mysql is the driver of package providers/mysql.
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"gorm.io/driver/mysql"
+
+	"github.com/snowlease/snowlease/internal/dsn/mysqldsn"
+	"github.com/snowlease/snowlease/providers/internal/sqlopen"
+)
+
+// Driver returns the driver named mysql. The server must
+// answer within the connect timeout when the database is opened, not only at the start,
+// since GORM asks it for its version.
+func Driver() sqlopen.Driver {
+	return sqlopen.Driver{
+		Name: "mysql",
+		Form: "user:password@tcp(host:3306)/name",
+		Hint: "that the server runs and is reachable at this address, and user, password, database name and tls in db.dsn",
+		Open: open,
+	}
+}
+
+func open(ctx context.Context, dsn string, connect time.Duration) (sqlopen.Target, error) {
+	c, err := mysqldsn.Parse(dsn)
+	if err != nil {
+		return sqlopen.Target{}, err
+	}
+	if c.AllowAllFiles || c.AllowCleartextPasswords || c.AllowOldPasswords {
+		return sqlopen.Target{}, errors.New("it has allowAllFiles, allowCleartextPasswords or allowOldPasswords, by which the server gets files or the password: remove it, or open the database in your code")
+	}
+	if c.Timeout == 0 {
+		c.Timeout = connect
+	}
+	if _, query, _ := strings.Cut(dsn[strings.LastIndexByte(dsn, '/')+1:], "?"); !strings.Contains(query, "parseTime=") {
+		c.ParseTime = true
+	}
+	t := sqlopen.Target{Address: mysqldsn.Place(c)}
+	probe, err := sql.Open("mysql", c.FormatDSN())
+	if err != nil {
+		return sqlopen.Target{}, errors.New("it cannot be parsed")
+	}
+	// GORM's question for the version has no timeout.
+	t.Err = errors.Join(probe.PingContext(ctx), probe.Close())
+	t.Dialector = mysql.Open(c.FormatDSN())
+	return t, nil
+}
