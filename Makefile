@@ -13,6 +13,7 @@ CHAOSTIME ?= 10m
 SEED ?= 0
 LOSSES ?= 1
 SEEDS ?= 5000
+BASE ?= /
 ATTACK ?=
 STORES ?= redis mariadb mysql galera postgres etcd local numbers
 ENGINES ?= mysql mariadb galera postgresql sqlite redis valkey
@@ -111,7 +112,7 @@ tidy: ## run go mod tidy and format the code
 
 .PHONY: site
 site: ## build the documentation as a web site in site/.vitepress/dist (needs Node 20)
-	cd site && npm ci && npm run build
+	cd site && npm ci && npm run build -- --base '$(BASE)'
 
 .PHONY: clean
 clean: ## remove build products
