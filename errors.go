@@ -17,7 +17,8 @@ var (
 	ErrLeaseExpired = generator.ErrLeaseExpired
 	// ErrClosed is returned after Close.
 	ErrClosed = generator.ErrClosed
-	// ErrExhausted is returned if callers ask for ids faster than the layout provides them.
+	// ErrExhausted is returned if callers ask for ids faster than the layout provides them, and
+	// in mode redis-sequence by NextID if none is reserved ahead.
 	ErrExhausted = generator.ErrExhausted
 
 	errCopies = errors.New("a copied process may have the same worker id: give each copy one of its own, or use a center that all hosts share")

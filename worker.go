@@ -39,11 +39,12 @@ var _ snowflake.Source = (*Worker)(nil)
 // NextID returns the next id, which is greater than all ids with the same business number
 // that this worker issued before the call. It does no I/O, takes no lock and allocates
 // nothing. If a burst has reached Config.MaxAhead, it sleeps for at most one tick of the
-// layout. If Redis counts the ids (mode redis-sequence of package idworker), it may take a
-// lock, and wait for Redis for up to 2 s.
+// layout. If Redis counts the ids (mode redis-sequence of package idworker), it returns those
+// that are reserved ahead, which at a low rate are none: use NextIDWait.
 //
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrClosed, ErrExhausted; in mode redis-sequence
-// also *lease.QuarantineError and errors of Redis. On error, the id is 0.
+// also *lease.QuarantineError, the last error of Redis, and errors.ErrUnsupported if ids are
+// in strict order. On error, the id is 0.
 func (w *Worker) NextID() (id int64, err error) {
 	if s := &w.own; s.gen != (generator.Stream{}) { // as Stream.NextID, without another call
 		id, err = s.gen.NextID()

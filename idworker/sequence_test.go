@@ -1,6 +1,7 @@
 package idworker_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func TestSequenceMode(t *testing.T) {
 		require.NoError(t, err)
 		ids := make([]int64, 2)
 		for _, next := range []func() (int64, error){
-			w.NextID, business.NextID, func() (int64, error) { return business.NextIDWait(t.Context()) },
+			func() (int64, error) { return business.NextIDWait(t.Context()) },
 			func() (int64, error) { err := w.NextIDs(t.Context(), ids); return ids[1], err },
 		} {
 			id, err := next()
@@ -85,7 +86,9 @@ func TestOutageOfRedis(t *testing.T) {
 	began := time.Now()
 	m.SetError("LOADING away")
 	for range 2 {
-		_, err = w.NextID() // gives up at the first failure
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err = w.NextIDWait(ctx)
+		cancel()
 		require.ErrorContains(t, err, "LOADING away")
 	}
 	require.Equal(t, snowlease.StateUnavailable, w.Status().State)

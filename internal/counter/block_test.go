@@ -132,7 +132,7 @@ func fuzzSequence(t *testing.T, data []byte) {
 		k := int64(op >> 3)
 		switch op & 7 {
 		case 0, 1:
-			id, err := s.NextID()
+			id, err := Soon(s)
 			check([]int64{id}, err)
 		case 2:
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -163,9 +163,27 @@ func fuzzSequence(t *testing.T, data []byte) {
 		require.LessOrEqual(t, st.Block, int64(64))
 	}
 	require.NoError(t, s.Close())
-	id, err := s.NextID()
+	id, err := Soon(s)
 	require.ErrorIs(t, err, generator.ErrClosed)
 	require.Zero(t, id)
+}
+
+// NextID does no I/O: it returns ids that are at hand, and otherwise has some reserved. In strict
+// order there are none.
+func TestNextIDDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g giver
+		s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 946684800000}}) // before the bubble's time
+		_, err := s.NextID()
+		require.ErrorIs(t, err, generator.ErrExhausted)
+		synctest.Wait() // until it is reserved
+		id, err := s.NextID()
+		require.NoError(t, err)
+		require.Positive(t, id)
+		strict := given(t, &g, Config{Prefetch: 1, Layout: s.cfg.Layout})
+		_, err = strict.NextID()
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+	})
 }
 
 // TestLateReply: the age of what is reserved counts from before the call, since a process may
@@ -188,7 +206,7 @@ func TestLateReply(t *testing.T) {
 		err := s.NextIDs(ctx, make([]int64, 1))
 		require.ErrorContains(t, err, "longer than max_age (1s)")
 		late.Store(false)
-		id, err := s.NextID()
+		id, err := Soon(s)
 		require.NoError(t, err)
 		require.Equal(t, g.now.Load(), int64(g.of(t, id>>s.tsShift<<s.seqBits|id&s.seqMask).born))
 	})
@@ -200,7 +218,7 @@ func TestAtHand(t *testing.T) {
 		var g giver
 		s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 946684800000}}) // before the bubble's time
 		require.NoError(t, s.NextIDs(t.Context(), make([]int64, 64)))
-		_, err := s.NextID()
+		_, err := Soon(s)
 		require.NoError(t, err)
 		require.Positive(t, s.Status().AtHand)
 		g.now.Add(int64(s.cfg.MaxAge) + 1)
@@ -218,7 +236,7 @@ func TestReminders(t *testing.T) {
 			s.source = func(context.Context, int64, int64) (numberstore.Range, error) {
 				return numberstore.Range{}, errors.New("away")
 			}
-			_, err := s.NextID()
+			_, err := Soon(s)
 			require.ErrorContains(t, err, "away")
 			time.Sleep(95 * time.Second)
 			require.Equal(t, 4, strings.Count(log.String(), `msg="sequence unavailable"`))

@@ -54,9 +54,11 @@ func opening(t testing.TB) *redistest.Store {
 	return s
 }
 
-func next(t testing.TB, s interface{ NextID() (int64, error) }) int64 {
+func next(t testing.TB, s interface {
+	NextIDWait(ctx context.Context) (int64, error)
+}) int64 {
 	t.Helper()
-	id, err := s.NextID()
+	id, err := counter.Soon(s)
 	require.NoError(t, err)
 	return id
 }
@@ -181,7 +183,7 @@ func TestSequenceBusinessNumbers(t *testing.T) {
 		p, err := s.Layout().Decode(ids[len(ids)-1])
 		require.NoError(t, err)
 		require.Equal(t, p.Time, s.Status().Last.UTC())
-		for _, stream := range []interface{ NextID() (int64, error) }{s, business} {
+		for _, stream := range []counter.Stream{s.Stream, business} {
 			id := next(t, stream)
 			require.Greater(t, id&^(31<<12), ids[len(ids)-1]&^(31<<12))
 		}
@@ -317,7 +319,7 @@ func TestSequenceQuarantine(t *testing.T) {
 	require.NotContains(t, err.Error(), `"init"`)
 	require.Contains(t, err.Error(), "orders")
 	require.NoError(t, s.Start(ctx), "it has started")
-	_, err = s.NextID()
+	_, err = counter.Soon(s)
 	require.ErrorAs(t, err, &q)
 	require.Equal(t, q.Until, s.Status().Quarantine)
 	require.Equal(t, err.Error(), s.Status().Error)
@@ -349,7 +351,7 @@ func TestSequenceGoesOnAfterALoss(t *testing.T) {
 		}
 	}
 	clock.Add(int64(counter.DefaultMaxAge) + 1)
-	_, err := s.NextID()
+	_, err := counter.Soon(s)
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
 }
 
@@ -381,7 +383,7 @@ func TestSequenceExhausted(t *testing.T) {
 		require.ErrorIs(t, err, generator.ErrExhausted)
 		require.Zero(t, ids[0])
 		require.Zero(t, ids[len(ids)-1])
-		_, err = s.NextID()
+		_, err = counter.Soon(s)
 		require.ErrorIs(t, err, generator.ErrExhausted)
 		require.NoError(t, s.Err(), "which passes")
 		store.Sleep(time.Second)
@@ -424,7 +426,7 @@ func TestSequenceKnowsWhenRedisIsBack(t *testing.T) {
 		next(t, s)
 		srv.Kill()
 		require.Eventually(t, func() bool {
-			_, err := s.NextID()
+			_, err := counter.Soon(s)
 			require.Error(t, err)
 			return s.Err() != nil
 		}, time.Minute, time.Millisecond)
@@ -461,7 +463,7 @@ func TestSequenceServersThatRefuse(t *testing.T) {
 	other, err := counter.New(store.Admin, sequenceConfig(quick, func(c *counter.Config) { c.Worker = 2 }))
 	require.NoError(t, err)
 	require.ErrorAs(t, other.Start(ctx), new(*lease.MismatchError))
-	_, err = other.NextID()
+	_, err = counter.Soon(other)
 	require.ErrorIs(t, err, generator.ErrNotStarted)
 }
 

@@ -9,6 +9,15 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
+// Soon is NextIDWait for as long as a call of Redis may take.
+func Soon(s interface {
+	NextIDWait(ctx context.Context) (int64, error)
+}) (int64, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	return s.NextIDWait(ctx)
+}
+
 // SetWall sets this host's clock.
 func (c *Counter) SetWall(now func() time.Time) { c.wall = now }
 

@@ -69,7 +69,7 @@ func TestSequenceLogsChanges(t *testing.T) {
 				next(t, seq)
 			}
 			require.NoError(t, seq.Close())
-			_, err = seq.NextID()
+			_, err = counter.Soon(seq)
 			require.Error(t, err)
 			logged()
 		})

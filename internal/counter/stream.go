@@ -2,7 +2,10 @@ package counter
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/snowlease/snowlease/internal/generator"
 )
 
 // A Stream issues ids of a Counter with one business number. It is a value of two words and
@@ -26,19 +29,27 @@ func (c *Counter) For(business int64) (Stream, error) {
 	return Stream{c, business << c.seqBits}, nil
 }
 
-// NextID returns the next id, which is greater than all that the Counter issued before
-// with the same business number. It waits up to 2 s for Redis, for the end of a quarantine,
-// or for the clock if a burst has used up MaxAhead.
+// Errors of NextID, which does not wait for Redis.
+var (
+	errNone   = fmt.Errorf("%w: no id is reserved ahead, and only NextIDWait and NextIDs wait for Redis", generator.ErrExhausted)
+	errDirect = fmt.Errorf("redisseq: prefetch is 1, so that each id is a call of Redis: use NextIDWait or NextIDs: %w", errors.ErrUnsupported)
+)
+
+// NextID returns the next id of those reserved ahead, which is greater than all that the Counter
+// issued before with the same business number. If none is at hand, it makes the Counter reserve one.
 //
 // On error the id is 0. Errors are ErrNotStarted, ErrClosed and ErrExhausted of package
-// snowflake, *lease.QuarantineError, and errors from Redis.
+// snowlease, *lease.QuarantineError, errors from Redis, and errors.ErrUnsupported with Prefetch 1.
 func (s Stream) NextID() (int64, error) {
-	if v, ok := s.c.of.Take(); ok {
-		return s.id(v), nil
+	none := errNone
+	if s.c.of.Strict {
+		none = errDirect
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), callTime)
-	defer cancel()
-	return s.NextIDWait(ctx)
+	v, err := s.c.of.AtHand(none)
+	if err != nil {
+		return 0, err
+	}
+	return s.id(v), nil
 }
 
 // NextIDWait returns the next id. It waits until ctx ends: for Redis, for the clock after

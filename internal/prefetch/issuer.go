@@ -186,6 +186,24 @@ func (e *Issuer) Take() (int64, bool) {
 	return c.base + k, k <= c.n
 }
 
+// AtHand returns the next number if it is at hand. Otherwise it makes e reserve one, and returns
+// the error of the last answer, or else none.
+func (e *Issuer) AtHand(none error) (int64, error) {
+	for {
+		c := e.cur.Load()
+		if n, ok := e.Take(); ok {
+			return n, nil
+		}
+		t := e.turn.Load() // before the chain, as in advance
+		if e.move(c) {
+			continue
+		}
+		t.short.CompareAndSwap(0, 1)
+		e.wake()
+		return 0, cmp.Or(t.err, none)
+	}
+}
+
 // Fill fills dst with ascending numbers, which need not be consecutive. It waits until ctx
 // ends. If hasty, it fails at the first failure of the store, and the end of ctx means that
 // the store is slow, not that the caller has left. On error, dst is zeroed and the numbers
