@@ -79,7 +79,7 @@ func TestSegmentUnknown(t *testing.T) {
 		_, err = s.Given(t.Context(), "shop/orders")
 		require.ErrorIs(t, err, numbers.ErrUnknown)
 		_, err = s.Given(t.Context(), "shop/or ders")
-		require.ErrorIs(t, err, numbers.ErrRequest)
+		require.ErrorIs(t, err, numberstore.ErrRequest)
 	})
 }
 
@@ -124,7 +124,7 @@ func TestNames(t *testing.T) {
 
 		enough := errors.New("enough")
 		require.ErrorIs(t, s.Names(t.Context(), "shop/bills.", func(string, int64) error { return enough }), enough)
-		require.ErrorIs(t, s.Names(t.Context(), "a b", func(string, int64) error { return nil }), numbers.ErrRequest)
+		require.ErrorIs(t, s.Names(t.Context(), "a b", func(string, int64) error { return nil }), numberstore.ErrRequest)
 	})
 }
 

@@ -219,7 +219,7 @@ func TestTagsAgree(t *testing.T) {
 	for _, c := range []any{idworker.Config{}, idworker.LeaseConfig{}, idworker.StoreConfig{}, idworker.SequenceConfig{}, snowflake.Layout{}, hostseq.Config{}, numbers.SegmentConfig{}, ordernumber.Config{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(c)) {
 			name := f.Tag.Get("yaml")
-			require.Regexp(t, "^[a-z]+(_[a-z]+)*$", name, f.Name)
+			require.Regexp(t, "^([a-z]+(_[a-z]+)*|-)$", name, f.Name)
 			require.Equal(t, name, f.Tag.Get("json"), f.Name)
 			env := strings.TrimSuffix(f.Tag.Get("env")+f.Tag.Get("envPrefix"), "_")
 			require.Equal(t, strings.ToUpper(name), env, f.Name)

@@ -24,9 +24,9 @@ func TestNil(t *testing.T) {
 	_, err := idworker.Open(t.Context(), cfg, idworker.Clients{Center: (*dbseq.Center)(nil)})
 	require.ErrorContains(t, err, "that is nil counts as none")
 	for _, store := range []numbers.Store{nil, (*sqlnumbers.Store)(nil), (*redisnumbers.Store)(nil)} {
-		_, err = numbers.NewSegment(store, numbers.SegmentConfig{Namespace: "shop", Name: "orders"}, nil)
+		_, err = numbers.NewSegment(store, numbers.SegmentConfig{Namespace: "shop", Name: "orders"})
 		require.ErrorContains(t, err, "the store is nil")
-		_, err = redisnumbers.NewDispenser(closedRedis(t), store, numbers.SegmentConfig{Namespace: "shop", Name: "orders"}, nil)
+		_, err = redisnumbers.NewDispenser(closedRedis(t), store, numbers.SegmentConfig{Namespace: "shop", Name: "orders"})
 		require.ErrorContains(t, err, "nil")
 	}
 }

@@ -1,6 +1,7 @@
 package idworker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,8 @@ func (s *Numbers) make(c Config, o wiring) error {
 		if err != nil {
 			return err
 		}
-		issuer, err := numbers.NewSegment(store, g, numbers.WithLogger(s.log))
+		g.Logger = cmp.Or(g.Logger, s.log)
+		issuer, err := numbers.NewSegment(store, g)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/fx/fxtest"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/redisnumbers"
@@ -32,8 +33,8 @@ func TestSeries(t *testing.T) {
 	orders, err := s.Series("orders")
 	require.NoError(t, err)
 	_, err = orders.Next(t.Context(), "")
-	require.ErrorIs(t, err, numbers.ErrNotStarted)
-	require.ErrorIs(t, s.Healthy(), numbers.ErrNotStarted)
+	require.ErrorIs(t, err, snowlease.ErrNotStarted)
+	require.ErrorIs(t, s.Healthy(), snowlease.ErrNotStarted)
 	a.RequireStart()
 	bills, err := s.Series("bills")
 	require.NoError(t, err)

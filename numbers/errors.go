@@ -23,19 +23,11 @@ var (
 	// because it is down or slower than the caller waits. The error also wraps that of the
 	// store or of the caller's context.
 	ErrUnavailable = numberstore.ErrUnavailable
-	// ErrNotStarted is returned before Start.
-	ErrNotStarted = generator.ErrNotStarted
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("segment: closed")
-	// ErrRequest is returned for a request that no store can serve, such as one for
-	// zero numbers. Nothing was reserved.
-	ErrRequest = numberstore.ErrRequest
-	// ErrStore is returned if a store breaks its contract, with numbers that it
-	// gave before or that were not requested. None of them is issued; a Segment asks again.
-	ErrStore = numberstore.ErrStore
 )
 
 // final reports whether retrying is useless until somebody changes something.
 func final(err error) bool {
-	return errors.Is(err, ErrUnknown) || errors.Is(err, ErrEnd) || errors.Is(err, ErrClosed) || errors.Is(err, ErrRequest) || errors.Is(err, ErrNotStarted)
+	return errors.Is(err, ErrUnknown) || errors.Is(err, ErrEnd) || errors.Is(err, ErrClosed) || errors.Is(err, numberstore.ErrRequest) || errors.Is(err, generator.ErrNotStarted)
 }

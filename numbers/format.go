@@ -22,7 +22,7 @@ var defaults = [...]struct {
 	before string
 	tells  [][]string // what a format needs to tell periods apart, one of each
 }{
-	{None, "", nil},
+	{none, "", nil},
 	{Day, "{20060102}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"01"}, {"02"}}},
 	{Week, "{2006}W{W}-", [][]string{{"2006", "06"}, {"W"}}},
 	{Month, "{200601}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"01"}}},
@@ -96,7 +96,7 @@ func (p plan) parsePart(part string) (one printer, names []string, err error) {
 		return func(to []byte, n Number) []byte { return fmt.Appendf(to, "%0*d", len(part), n.Value) }, []string{"0"}, nil
 	}
 	week := p.cfg.Period == Week
-	dated := !week && p.cfg.Period != None
+	dated := !week && p.cfg.Period != none
 	for _, one := range []struct {
 		name  string
 		known bool
@@ -138,7 +138,7 @@ func (p plan) parseDate(part string) (one printer, names []string, err error) {
 				name = known
 			}
 		}
-		if name == "" || by == None || by == Week && name[0] == '0' && name != "06" {
+		if name == "" || by == none || by == Week && name[0] == '0' && name != "06" {
 			return nil, nil, fmt.Errorf("has {%s}, which is unknown to a series by %s", part, by)
 		}
 		names, rest = append(names, name), rest[len(name):]

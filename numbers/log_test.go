@@ -26,7 +26,8 @@ func openLogged(t *testing.T, cfg numbers.SegmentConfig, s numbers.Store) (*numb
 	t.Helper()
 	cfg.Namespace, cfg.Name = "shop", "orders"
 	var out bytes.Buffer
-	i, err := numbers.OpenSegment(t.Context(), s, cfg, numbers.WithLogger(slog.New(slog.NewTextHandler(&out, nil))))
+	cfg.Logger = slog.New(slog.NewTextHandler(&out, nil))
+	i, err := numbers.OpenSegment(t.Context(), s, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, i.Close()) })
 	return i, func() []string {

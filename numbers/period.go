@@ -7,7 +7,7 @@ type Period string
 
 // The periods.
 const (
-	None    Period = "none"
+	none    Period = "none"
 	Day     Period = "day"
 	Week    Period = "week" // ISO 8601, from Monday
 	Month   Period = "month"
@@ -21,7 +21,7 @@ func (p plan) begin(at time.Time) time.Time {
 	year, month, day := at.Date()
 	date := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	switch p.cfg.Period {
-	case None:
+	case none:
 		return time.Time{}
 	case Week:
 		return date.AddDate(0, 0, -(int(date.Weekday())+6)%7)

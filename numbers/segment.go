@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/prefetch"
 	"github.com/snowlease/snowlease/lease"
@@ -26,13 +26,12 @@ type Segment struct {
 	of    *prefetch.Issuer
 	cfg   SegmentConfig
 	store Store
-	log   *slog.Logger
 }
 
-// Open returns a Segment of the numbers of cfg that has started: New, then Start. The
+// OpenSegment returns a Segment of the numbers of cfg that has started: NewSegment, then Start. The
 // caller closes it, and closes the store after it.
-func OpenSegment(ctx context.Context, store Store, cfg SegmentConfig, opts ...Option) (*Segment, error) {
-	i, err := NewSegment(store, cfg, opts...)
+func OpenSegment(ctx context.Context, store Store, cfg SegmentConfig) (*Segment, error) {
+	i, err := NewSegment(store, cfg)
 	if err == nil {
 		err = i.Start(ctx)
 	}
@@ -42,22 +41,16 @@ func OpenSegment(ctx context.Context, store Store, cfg SegmentConfig, opts ...Op
 	return i, nil
 }
 
-// New returns a Segment of the numbers of cfg. It issues none before Start, and New does
+// NewSegment returns a Segment of the numbers of cfg. It issues none before Start, and NewSegment does
 // not contact the store. Errors: those of SegmentConfig.Validate, and one for a nil store.
-func NewSegment(store Store, cfg SegmentConfig, opts ...Option) (*Segment, error) {
+func NewSegment(store Store, cfg SegmentConfig) (*Segment, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if fault.Nil(store) {
 		return nil, errors.New("segment: the store is nil: give one, such as Numbers of a dbseq.Center")
 	}
-	i := &Segment{cfg: cfg.WithDefaults(), store: store, log: slog.New(slog.DiscardHandler)}
-	for _, opt := range opts {
-		if opt == nil {
-			continue
-		}
-		opt(i)
-	}
+	i := &Segment{cfg: cfg.withDefaults(), store: store}
 	base := time.Now()
 	i.of = prefetch.New(prefetch.Policy{
 		Strict: i.cfg.Strict,
@@ -78,7 +71,7 @@ func NewSegment(store Store, cfg SegmentConfig, opts ...Option) (*Segment, error
 			return 0
 		},
 		Changed:    i.logChange,
-		NotStarted: fmt.Errorf("segment: %q issues from Start on, which is OnStart with fx: %w", i.cfg.key(), ErrNotStarted),
+		NotStarted: fmt.Errorf("segment: %q issues from Start on, which is OnStart with fx: %w", i.cfg.key(), generator.ErrNotStarted),
 		Stopped:    ErrClosed,
 		Late:       errors.New("no reply in time"),
 	})
@@ -147,7 +140,7 @@ func (i *Segment) Close() error {
 
 // Next returns the next number. If none is prefetched, it waits for the store until ctx ends.
 //
-// Errors: ErrEnd, ErrUnknown, ErrNotStarted and ErrClosed, without waiting. ErrUnavailable when
+// Errors: ErrEnd, ErrUnknown, snowlease.ErrNotStarted and ErrClosed, without waiting. ErrUnavailable when
 // ctx ends, with its cause, or with a lease.ErrSetup if the store never gave a number. The number
 // is then 0.
 func (i *Segment) Next(ctx context.Context) (int64, error) {
@@ -179,4 +172,14 @@ func unavailable(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// logChange logs that the store has failed since then with err, or answers again if err is
+// nil.
+func (i *Segment) logChange(since time.Time, err error) {
+	if err != nil {
+		i.cfg.Logger.Warn("segment store failing", "segment", i.cfg.key(), "store", i.storeName(), "failing_since", since, "err", err)
+		return
+	}
+	i.cfg.Logger.Info("segment store answers again", "segment", i.cfg.key(), "store", i.storeName())
 }

@@ -2,6 +2,7 @@ package numbers
 
 import (
 	"cmp"
+	"log/slog"
 	"math"
 	"strings"
 	"time"
@@ -48,27 +49,25 @@ type SegmentConfig struct {
 	// Cover is how long a segment should last at the current rate, 100ms to 24h.
 	// Default: 10s.
 	Cover time.Duration `yaml:"cover" json:"cover" env:"COVER"`
+	// Logger logs changes in the state of the store: one warning when it begins to fail and one line
+	// when it answers again. It does not log failures caused by Close or by a caller whose context
+	// ends within a second. Default: nothing is logged; idworker sets its own.
+	Logger *slog.Logger `yaml:"-" json:"-" env:"-"`
 }
 
-// WithDefaults returns c with its zero fields filled in.
-func (c SegmentConfig) WithDefaults() SegmentConfig {
+// withDefaults returns c with its zero fields filled in.
+func (c SegmentConfig) withDefaults() SegmentConfig {
 	c.Start = cmp.Or(c.Start, 1)
 	c.Max = cmp.Or(c.Max, math.MaxInt64)
-	if c.Step == 0 { // 100, or the nearest value that the other two allow
-		c.Step = max(100, c.MinStep)
-		if c.MaxStep != 0 {
-			c.Step = min(c.Step, c.MaxStep)
-		}
-	}
-	c.MinStep = cmp.Or(c.MinStep, min(10, c.Step))
-	c.MaxStep = cmp.Or(c.MaxStep, max(1_000_000, c.Step))
-	c.Cover = cmp.Or(c.Cover, 10*time.Second)
+	steps := numberstore.Steps{Min: c.MinStep, Max: c.MaxStep, Cover: c.Cover}.WithDefaults(&c.Step)
+	c.MinStep, c.MaxStep, c.Cover = steps.Min, steps.Max, steps.Cover
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 
 // Validate fills in defaults and returns all faults of c joined into one error, or nil.
 func (c SegmentConfig) Validate() error {
-	c = c.WithDefaults()
+	c = c.withDefaults()
 	f := fault.List{In: "segment: config"}
 	settings.Check{List: &f, Name: strings.ToLower}.Namespace(c.Namespace)
 	f.Check("name", nil, c.Name == "", `is empty: name what shares one sequence of numbers, such as "orders"`)
@@ -88,6 +87,6 @@ func (c SegmentConfig) key() string { return numberstore.Key(c.Namespace, c.Name
 // first. Later requests do not create the name: a store that has lost it may have given
 // numbers above to other processes.
 func (c SegmentConfig) request(n, above int64) numberstore.Request {
-	c = c.WithDefaults()
+	c = c.withDefaults()
 	return numberstore.Request{Name: c.key(), N: n, Above: above, Max: c.Max, Start: c.Start, Create: !c.MustExist && above == 0}
 }

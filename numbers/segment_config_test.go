@@ -19,7 +19,7 @@ func TestZeroConfigButNamesIsValid(t *testing.T) {
 	require.Equal(t, numbers.SegmentConfig{
 		Namespace: "shop", Name: "orders", Start: 1, Max: math.MaxInt64,
 		Step: 100, MinStep: 10, MaxStep: 1_000_000, Cover: 10 * time.Second,
-	}, numbers.SegmentConfig{Namespace: "shop", Name: "orders"}.WithDefaults())
+	}, numbers.Defaults(numbers.SegmentConfig{Namespace: "shop", Name: "orders"}))
 }
 
 // TestStepsFitEachOther checks that setting only one of the step fields is valid.
@@ -35,7 +35,7 @@ func TestStepsFitEachOther(t *testing.T) {
 	} {
 		cfg := numbers.SegmentConfig{Namespace: "shop", Name: "orders", Step: c.give[0], MinStep: c.give[1], MaxStep: c.give[2]}
 		require.NoError(t, cfg.Validate(), c.give)
-		cfg = cfg.WithDefaults()
+		cfg = numbers.Defaults(cfg)
 		require.Equal(t, c.want, [3]int64{cfg.Step, cfg.MinStep, cfg.MaxStep}, c.give)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers"
@@ -148,7 +149,7 @@ func TestStoreThatWentBack(t *testing.T) {
 		require.Eventually(t, func() bool { // what was prefetched is issued still
 			s.memory.Store(begun(t, "shop/bad"))
 			_, err := bad.Next(shortly(t, 50*time.Millisecond))
-			return errors.Is(err, numbers.ErrStore) && errors.Is(err, numbers.ErrUnavailable) && strings.Contains(err.Error(), `"shop/bad"`)
+			return errors.Is(err, numberstore.ErrStore) && errors.Is(err, numbers.ErrUnavailable) && strings.Contains(err.Error(), `"shop/bad"`)
 		}, 10*time.Second, time.Millisecond, strict)
 	}
 }
@@ -287,10 +288,10 @@ func TestNotStarted(t *testing.T) {
 		require.NoError(t, err)
 		ids := []int64{7}
 		_, err = i.Next(t.Context())
-		require.ErrorIs(t, err, numbers.ErrNotStarted)
-		require.ErrorIs(t, i.NextIDs(t.Context(), ids), numbers.ErrNotStarted)
+		require.ErrorIs(t, err, generator.ErrNotStarted)
+		require.ErrorIs(t, i.NextIDs(t.Context(), ids), generator.ErrNotStarted)
 		require.Zero(t, ids[0])
-		require.ErrorIs(t, i.Healthy(), numbers.ErrNotStarted)
+		require.ErrorIs(t, i.Healthy(), generator.ErrNotStarted)
 		require.Equal(t, numbers.StateNotStarted, i.Status().State)
 		require.Zero(t, i.Status().Issued)
 		i.Reset()

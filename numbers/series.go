@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
@@ -30,7 +31,7 @@ type Series struct {
 	stats stats
 }
 
-// New returns the series of cfg. It issues no number before Start, and New does not contact the
+// NewSeries returns the series of cfg. It issues no number before Start, and NewSeries does not contact the
 // store. Errors: those of SeriesConfig.Validate, and one for a store that cannot do what cfg asks for.
 func NewSeries(store Store, cfg SeriesConfig) (*Series, error) {
 	p, err := cfg.parse()
@@ -54,7 +55,7 @@ func NewSeries(store Store, cfg SeriesConfig) (*Series, error) {
 	return s, nil
 }
 
-// Open returns the series of cfg, started. Errors are those of New and Start.
+// OpenSeries returns the series of cfg, started. Errors are those of NewSeries and Start.
 func OpenSeries(ctx context.Context, store Store, cfg SeriesConfig) (*Series, error) {
 	s, err := NewSeries(store, cfg)
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *Series) NextTx(ctx context.Context, tx Tx, scope string) (Number, error
 // Next returns the next number of a scope, such as a tenant: up to 36 characters of
 // A-Z a-z 0-9 _ -, and "" if there is only one.
 //
-// Errors: ErrScope, ErrTransaction, ErrEnd, ErrClock, ErrNotStarted,
+// Errors: ErrScope, ErrTransaction, ErrEnd, ErrClock, snowlease.ErrNotStarted,
 // ErrClosed and those of the store.
 func (s *Series) Next(ctx context.Context, scope string) (Number, error) {
 	var one [1]Number
@@ -165,7 +166,7 @@ func (s *Series) ready(scope string) error {
 	case s.closed.Load():
 		return ErrClosed
 	case !s.started.Load():
-		return ErrNotStarted
+		return generator.ErrNotStarted
 	}
 	return checkScope(scope)
 }
@@ -213,7 +214,7 @@ func (s *Series) reserve(ctx context.Context, store numberstore.Reader, scope st
 		switch {
 		case !later.After(period):
 			return got, err
-		case s.cfg.Period == None || !s.begin(later).Equal(later):
+		case s.cfg.Period == none || !s.begin(later).Equal(later):
 			return got, fmt.Errorf("%w: %q is on record at %d, which does not fit period %s: correct its row, or name the series anew if its period changed", ErrEnd, r.Name, given, s.cfg.Period)
 		}
 		period = later
@@ -235,7 +236,7 @@ func (s *Series) request(scope string, period time.Time, n int64) numberstore.Re
 		Start:  from + s.cfg.Start,
 		Create: true,
 	}
-	if s.cfg.Period != None {
+	if s.cfg.Period != none {
 		r.NotBefore = max(1, midnight(period, s.zone).Add(-lease.MaxClockError).UnixMilli())
 		r.NotAfter = max(1, midnight(s.cfg.Period.after(period), s.zone).Add(lease.MaxClockError).UnixMilli())
 	}

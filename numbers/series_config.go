@@ -56,7 +56,7 @@ type SeriesConfig struct {
 // WithDefaults returns c with its zero fields filled in.
 func (c SeriesConfig) WithDefaults() SeriesConfig {
 	if c.Period == "" {
-		c.Period = None
+		c.Period = none
 	}
 	if c.Zone == "" {
 		c.Zone = "UTC"
@@ -99,14 +99,14 @@ func (c SeriesConfig) parse() (p plan, err error) {
 	list := fault.List{In: "series"}
 	settings.Check{List: &list, Name: strings.ToLower}.Namespace(c.Namespace)
 	list.Check("name", c.Name, !word(c.Name, maxName) || c.Name == "", "is not 1 to %d characters of A-Z a-z 0-9 _ -", maxName)
-	fault.OneOf(&list, "period", c.Period, None, Day, Week, Month, Quarter, Year)
+	fault.OneOf(&list, "period", c.Period, none, Day, Week, Month, Quarter, Year)
 	p.zone, err = time.LoadLocation(c.Zone)
 	list.Check("zone", c.Zone, err != nil || slices.Contains([]string{"Local", "localtime", "posixrules"}, c.Zone),
 		`is not a time zone that all machines know alike: give a name such as Europe/Berlin; import _ "time/tzdata" where the machine has no time zones`)
 	if p.starts, err = time.Parse("01-02", c.YearStarts); err != nil || p.starts.Day() > 28 {
 		list.Check("year_starts", c.YearStarts, true, "is not a month and a day up to the 28th, such as 04-01")
 	} else {
-		list.Check("year_starts", c.YearStarts, c.YearStarts != calendarYear && (c.Period == None || c.Period == Week), "has no meaning for period %s: leave it out", c.Period)
+		list.Check("year_starts", c.YearStarts, c.YearStarts != calendarYear && (c.Period == none || c.Period == Week), "has no meaning for period %s: leave it out", c.Period)
 	}
 	list.Check("start", c.Start, c.Start < 1 || c.Start > c.Max, "is not 1 to max, which is %d", c.Max)
 	list.Check("max", c.Max, c.Max < 1 || c.Max >= perPeriod, "is not 1 to %d", int64(perPeriod-1))

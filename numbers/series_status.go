@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -58,7 +59,7 @@ func (s *Series) Healthy() error {
 	case StateReady:
 		return nil
 	case StateNotStarted:
-		return s.wrap(ErrNotStarted)
+		return s.wrap(generator.ErrNotStarted)
 	case StateClosed:
 		return s.wrap(ErrClosed)
 	default:

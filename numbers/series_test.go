@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
@@ -277,7 +278,7 @@ func TestOtherPeriod(t *testing.T) {
 	t.Parallel()
 	m, clock := new(seriesStore), at("2026-11-24T00:00:00Z")
 	texts(t, openSeries(t, m, clock, numbers.SeriesConfig{Period: numbers.Day}), "", 1)
-	for _, p := range []numbers.Period{numbers.None, numbers.Month, numbers.Year} {
+	for _, p := range []numbers.Period{"none", numbers.Month, numbers.Year} {
 		_, err := openSeries(t, m, clock, numbers.SeriesConfig{Period: p}).Next(t.Context(), "")
 		require.ErrorIs(t, err, numbers.ErrEnd)
 		require.ErrorContains(t, err, "does not fit period")
@@ -366,7 +367,7 @@ func TestWrongUse(t *testing.T) {
 	s, err := numbers.NewSeries(new(segmentcheck.Memory), numbers.SeriesConfig{Namespace: "shop", Name: "a"})
 	require.NoError(t, err)
 	_, err = s.Next(t.Context(), "")
-	require.ErrorIs(t, err, numbers.ErrNotStarted)
+	require.ErrorIs(t, err, generator.ErrNotStarted)
 	require.NoError(t, s.Start(t.Context()))
 	for _, scope := range []string{"a b", "a.b", "\u00e4", fmt.Sprintf("%037d", 1)} {
 		_, err = s.Next(t.Context(), scope)

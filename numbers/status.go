@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/generator"
 )
 
 // State is the state of a Segment.
@@ -78,7 +80,7 @@ func (i *Segment) Status() Status {
 	}
 	// A store that has not answered yet has not failed.
 	switch waiting := st.Remaining == 0 && s.Err != nil; {
-	case errors.Is(i.of.Standing(), ErrNotStarted):
+	case errors.Is(i.of.Standing(), generator.ErrNotStarted):
 		st.State = StateNotStarted
 	case errors.Is(i.of.Standing(), ErrClosed):
 		st.State, st.FailingSince = StateClosed, time.Time{}

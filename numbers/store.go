@@ -29,5 +29,5 @@ func Create(ctx context.Context, store Store, cfg SegmentConfig) error {
 	if !ok {
 		return fmt.Errorf("numbers: create %q: %T creates no names: create it in the store behind", cfg.key(), store)
 	}
-	return c.Create(ctx, cfg.key(), cfg.WithDefaults().Start)
+	return c.Create(ctx, cfg.key(), cfg.withDefaults().Start)
 }

@@ -1,12 +1,29 @@
 package numberstore
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Steps says how the size of segments follows the rate.
 type Steps struct {
 	Min, Max int64         // bounds of a size
 	Cover    time.Duration // how long a segment should last
 	Fresh    bool          // sizes shrink at once, because numbers grow old
+}
+
+// WithDefaults returns s and the size of the first segment with what is not set filled in.
+func (s Steps) WithDefaults(first *int64) Steps {
+	if *first == 0 { // 100, or the nearest value that the other two allow
+		*first = max(100, s.Min)
+		if s.Max != 0 {
+			*first = min(*first, s.Max)
+		}
+	}
+	s.Min = cmp.Or(s.Min, min(10, *first))
+	s.Max = cmp.Or(s.Max, max(1_000_000, *first))
+	s.Cover = cmp.Or(s.Cover, 10*time.Second)
+	return s
 }
 
 // Next returns the size of the next segment, after one of step numbers of which used were

@@ -28,7 +28,8 @@ var (
 type Dispenser struct {
 	conn  *redisconn.Conn
 	store numbers.Store
-	cfg   numbers.SegmentConfig
+	step  int64 // of the first segment
+	steps numberstore.Steps
 
 	mu     sync.Mutex
 	closed bool
@@ -53,7 +54,9 @@ func NewDispenser(client redis.UniversalClient, store numbers.Store, cfg numbers
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return &Dispenser{conn: c, store: store, cfg: cfg.WithDefaults(), stop: make(chan struct{})}, nil
+	d := &Dispenser{conn: c, store: store, step: cfg.Step, stop: make(chan struct{})}
+	d.steps = numberstore.Steps{Min: cfg.MinStep, Max: cfg.MaxStep, Cover: cfg.Cover}.WithDefaults(&d.step)
+	return d, nil
 }
 
 // Close cancels fetches from the store in progress and waits for them. Segments in Redis
@@ -89,7 +92,7 @@ func (d *Dispenser) Warnings() []string {
 }
 
 // Reserve implements numbers.Store. It waits for the store behind it if Redis has no
-// numbers left. Errors are numbers.ErrEnd and numbers.ErrRequest, those of the store behind it,
+// numbers left. Errors are numbers.ErrEnd and numberstore.ErrRequest, those of the store behind it,
 // numbers.ErrClosed, lease.ErrDamaged, and ErrRunID and ErrReplica of package redisseq.
 func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if err := check(r); err != nil {
@@ -219,10 +222,10 @@ func (d *Dispenser) leave(ctx context.Context, name, me string) error {
 func (d *Dispenser) reserve(ctx context.Context, r numberstore.Request, s state) (numberstore.Range, error) {
 	step := s.step
 	if step == 0 {
-		step = d.cfg.Step
+		step = d.step
 	}
-	step = numberstore.Steps{Min: d.cfg.MinStep, Max: d.cfg.MaxStep, Cover: d.cfg.Cover}.Next(step, s.used, time.Duration(s.ms)*time.Millisecond)
-	r.N = max(step, min(r.N, d.cfg.MaxStep)) // so that a batch is not split
+	step = d.steps.Next(step, s.used, time.Duration(s.ms)*time.Millisecond)
+	r.N = max(step, min(r.N, d.steps.Max)) // so that a batch is not split
 	r.Above = max(r.Above, s.top)
 	return numberstore.Reserve(ctx, d.store, r)
 }
@@ -231,7 +234,7 @@ func (d *Dispenser) install(ctx context.Context, name, me string, got numberstor
 	const verb = "install numbers of"
 	r, err := d.deal(ctx, redisconn.Call{Verb: verb, Name: name, Script: install, Args: []any{me, got.First, got.Last, got.Len()}})
 	if err == nil && r[0] == "BACK" {
-		err = d.conn.Wrap(verb, name, fmt.Errorf("%w: it reserved %d to %d, not above %v", numbers.ErrStore, got.First, got.Last, r[1:]))
+		err = d.conn.Wrap(verb, name, fmt.Errorf("%w: it reserved %d to %d, not above %v", numberstore.ErrStore, got.First, got.Last, r[1:]))
 	}
 	return err // LATE: another caller fetches, or Redis lost its state; the segment is skipped
 }

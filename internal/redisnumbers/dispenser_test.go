@@ -464,7 +464,7 @@ func TestStoreBehindThatWentBack(t *testing.T) {
 	require.Eventually(t, func() bool {
 		s.Sleep(150 * time.Millisecond)
 		_, err := next(t, i)
-		return errors.Is(err, numbers.ErrStore) && strings.Contains(err.Error(), "asked for 10 numbers")
+		return errors.Is(err, numberstore.ErrStore) && strings.Contains(err.Error(), "asked for 10 numbers")
 	}, 10*time.Second, time.Millisecond)
 
 	// Meanwhile Redis learns of greater numbers.
@@ -474,7 +474,7 @@ func TestStoreBehindThatWentBack(t *testing.T) {
 		return got
 	}}
 	_, err := dispenser(t, s.Client(t), grows, ordered(10)).Reserve(t.Context(), asking(1))
-	require.ErrorIs(t, err, numbers.ErrStore)
+	require.ErrorIs(t, err, numberstore.ErrStore)
 	require.ErrorContains(t, err, "install numbers of")
 }
 

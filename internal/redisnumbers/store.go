@@ -74,7 +74,7 @@ func check(r numberstore.Request) error {
 }
 
 // Reserve implements numbers.Store. Errors are numbers.ErrUnknown, numbers.ErrEnd,
-// numbers.ErrRequest, ErrChanged, and lease.ErrDamaged, and ErrRunID, ErrReplica and
+// numberstore.ErrRequest, ErrChanged, and lease.ErrDamaged, and ErrRunID, ErrReplica and
 // ErrNotReplicated of package redisseq.
 func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if err := check(r); err != nil {
@@ -95,7 +95,7 @@ func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (numberstore
 // Create creates a name, such as shop/orders with the namespace in front, whose first number is
 // start, at least 1, for administrators. After a loss of data, stop running processes first, and
 // choose start above all numbers in use or reserved ahead. Errors are numbers.ErrExists,
-// numbers.ErrRequest, and those of package redisseq.
+// numberstore.ErrRequest, and those of package redisseq.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	return s.make(ctx, "create", name, start)
 }
@@ -105,7 +105,7 @@ func (s *Store) Create(ctx context.Context, name string, start int64) error {
 // each: stop them first, or leave room for that. Resume creates no name, because a
 // misspelled one would leave the right one behind.
 //
-// Errors are numbers.ErrUnknown, numbers.ErrRequest for a number out of range, and those
+// Errors are numbers.ErrUnknown, numberstore.ErrRequest for a number out of range, and those
 // of package redisseq.
 func (s *Store) Resume(ctx context.Context, name string, above int64) error {
 	if above == math.MaxInt64 {
@@ -115,7 +115,7 @@ func (s *Store) Resume(ctx context.Context, name string, above int64) error {
 }
 
 // Given returns the greatest number that a name has given, or 0, also after ErrChanged.
-// Errors are numbers.ErrUnknown, numbers.ErrRequest, lease.ErrDamaged, and those of package
+// Errors are numbers.ErrUnknown, numberstore.ErrRequest, lease.ErrDamaged, and those of package
 // redisseq.
 func (s *Store) Given(ctx context.Context, name string) (given int64, err error) {
 	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {

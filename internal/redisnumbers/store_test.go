@@ -92,9 +92,9 @@ func TestSegmentsAfterALoss(t *testing.T) {
 			require.ErrorIs(t, err, lease.ErrSetup)
 			require.ErrorContains(t, err, "snowlease segment resume")
 		}
-		require.ErrorIs(t, n.Resume(t.Context(), "shop/orders", -1), numbers.ErrRequest)
+		require.ErrorIs(t, n.Resume(t.Context(), "shop/orders", -1), numberstore.ErrRequest)
 		err = n.Resume(t.Context(), "shop/orders", math.MaxInt64)
-		require.ErrorIs(t, err, numbers.ErrRequest)
+		require.ErrorIs(t, err, numberstore.ErrRequest)
 		require.ErrorContains(t, err, "no number is above 9223372036854775807")
 		given, err := n.Given(t.Context(), "shop/orders")
 		require.NoError(t, err)
@@ -227,7 +227,7 @@ func TestBesideIsRefused(t *testing.T) {
 	front := dispenser(t, client, &segmentcheck.Memory{}, ordered(10))
 	for _, s := range []numbers.Store{store, front} {
 		_, err := s.Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 1, Start: 1, Max: 10, Create: true, Beside: "other"})
-		require.ErrorIs(t, err, numbers.ErrRequest)
+		require.ErrorIs(t, err, numberstore.ErrRequest)
 		require.ErrorContains(t, err, "use SQL")
 	}
 }

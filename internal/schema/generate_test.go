@@ -87,6 +87,9 @@ func (g *generator) object(typ reflect.Type) *node {
 	n := &node{Type: "object", Description: src.fields[typ.Name()], AdditionalProperties: &closed, Properties: map[string]*node{}}
 	for _, f := range reflect.VisibleFields(typ) {
 		key := f.Tag.Get("yaml")
+		if key == "-" {
+			continue
+		}
 		require.NotEmpty(g.t, key, "%v.%s has no yaml tag", typ, f.Name)
 		require.Equal(g.t, key, f.Tag.Get("json"), "%v.%s", typ, f.Name)
 		p := g.value(f.Type)

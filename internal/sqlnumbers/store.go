@@ -63,7 +63,7 @@ func (s *Store) Warnings() []string { return s.conn.Warnings() }
 func (s *Store) String() string { return s.conn.Name }
 
 // Reserve implements numbers.Store. It takes one statement once the name exists. Errors:
-// numbers.ErrUnknown, numbers.ErrEnd, numbers.ErrClock, numbers.ErrRequest, lease.ErrDamaged.
+// numbers.ErrUnknown, numbers.ErrEnd, numbers.ErrClock, numberstore.ErrRequest, lease.ErrDamaged.
 func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (got numberstore.Range, err error) {
 	if err := r.Validate(); err != nil {
 		return numberstore.Range{}, err
@@ -193,7 +193,7 @@ func (t inTx) wrap(ctx context.Context, what, name string, err error) error {
 }
 
 // Create creates a name, such as shop/orders with the namespace in front, whose first number is
-// start, at least 1, for administrators. Errors: numbers.ErrExists, numbers.ErrRequest.
+// start, at least 1, for administrators. Errors: numbers.ErrExists, numberstore.ErrRequest.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (s *Store) Create(ctx context.Context, name string, start int64) error {
 }
 
 // Given returns the greatest number that a name has given, or 0. Errors: numbers.ErrUnknown,
-// numbers.ErrRequest, lease.ErrDamaged.
+// numberstore.ErrRequest, lease.ErrDamaged.
 func (s *Store) Given(ctx context.Context, name string) (given int64, err error) {
 	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
 		return 0, err

@@ -57,6 +57,7 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -246,7 +247,7 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 	}
 	if ended || r.First < max(i.cfg.Layout.TickTime(0).UnixMilli(), 1)*readers || r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {
 		return 0, errors.Join(err, fmt.Errorf("history: %w: the counter %q of %q has reached %d, which no process wrote; follow docs/operations.md#backup-and-restore",
-			numbers.ErrStore, i.since.name, i.cfg.Namespace, r.First))
+			lease.ErrDamaged, i.since.name, i.cfg.Namespace, r.First))
 	}
 	i.since.own.CompareAndSwap(0, r.First)
 	return i.since.own.Load(), nil
@@ -260,7 +261,7 @@ func (i *Issuer) perSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick(
 //
 // Errors: ErrTime for a time before the epoch of the layout, after now, or before Since
 // without Backfill; ErrFull; numbers.ErrUnknown if the counters were lost;
-// numbers.ErrStore for a record of Since that no process wrote; the cause of ctx; those of
+// lease.ErrDamaged for a record of Since that no process wrote; the cause of ctx; those of
 // the worker and of the store. The id is then 0.
 func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	var dst [1]int64

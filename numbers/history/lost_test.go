@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/numbers/history"
 )
@@ -121,7 +122,7 @@ func TestSinceThatNoProcessWrote(t *testing.T) {
 		} {
 			store[name] = last
 			_, err := ask()
-			require.ErrorIs(t, err, numbers.ErrStore, last)
+			require.ErrorIs(t, err, lease.ErrDamaged, last)
 			require.ErrorContains(t, err, "no process wrote")
 			require.Equal(t, last == math.MaxInt64, errors.Is(err, numbers.ErrEnd))
 		}

@@ -34,9 +34,9 @@ type Parts struct {
 	Gene   int64 // the user's id modulo Config.Shards; 0 without a gene
 }
 
-// New returns a Codec. Its errors are those of Config.Validate.
+// New returns a Codec, or an error with all faults of cfg.
 func New(cfg Config) (*Codec, error) {
-	if err := cfg.Validate(); err != nil {
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	c := &Codec{cfg: cfg.withDefaults(), capacity: math.MaxInt64}

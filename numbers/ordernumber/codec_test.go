@@ -186,7 +186,8 @@ func TestBadConfig(t *testing.T) {
 			require.ErrorContains(t, err, want)
 		}
 	}
-	require.NoError(t, ordernumber.Config{}.Validate())
+	_, err := ordernumber.New(ordernumber.Config{})
+	require.NoError(t, err)
 }
 
 // Parse accepts only what Format produces.

@@ -41,8 +41,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate fills in defaults and returns all faults of c joined into one error, or nil.
-func (c Config) Validate() error {
+// validate fills in defaults and returns all faults of c joined into one error, or nil.
+func (c Config) validate() error {
 	c = c.withDefaults()
 	f := fault.Texts{In: "ordernumber: config: "}
 	_, unknown := time.LoadLocation(c.Zone)

@@ -66,7 +66,7 @@ var onSeries = list{title: "series", pkg: "numbers", mutants: []mutant{
 	{"namespaces share names", seriesGo, `numberstore.Key(cfg.Namespace, cfg.Name)`, `numberstore.Key("", cfg.Name)`, "TestScopes"},
 	{"who is behind gets no number", seriesGo, `if !again || !errors.Is(err, ErrEnd) {`, `if !again || true {`, "TestTwoProcessesAroundMidnight"},
 	{"numbers of one period in another", seriesGo, `|| !s.begin(later).Equal(later):`, `:`, "TestOtherPeriod"},
-	{"whatever the clock of the store says", seriesGo, `if s.cfg.Period != None {`, `if false {`, "TestClocksThatDiffer"},
+	{"whatever the clock of the store says", seriesGo, `if s.cfg.Period != none {`, `if false {`, "TestClocksThatDiffer"},
 	{"no room for clocks that differ", seriesGo, `Add(-lease.MaxClockError)`, `Add(0)`, "TestBoundsOfThePeriod"},
 	{"periods begin where the host is", seriesGo, `hostclock.Now(ctx).In(s.zone)`, `hostclock.Now(ctx)`, "TestPeriods/east"},
 	{"a period begins before its day", "numbers/period.go", `if t.Day() == day {`, `if true {`, "TestBoundsOfThePeriod"},

@@ -136,7 +136,7 @@ func Clock(ctx context.Context, store numbers.Store) error {
 		}
 	}
 	r.NotBefore, r.NotAfter = now+1, now
-	return (check{store: store}).wants(ctx, r, numbers.ErrRequest)
+	return (check{store: store}).wants(ctx, r, numberstore.ErrRequest)
 }
 
 func (c check) unknown(ctx context.Context) error {
@@ -248,7 +248,7 @@ func (c check) bad(ctx context.Context) error {
 	} {
 		r := good
 		change(&r)
-		if err := c.wants(ctx, r, numbers.ErrRequest); err != nil {
+		if err := c.wants(ctx, r, numberstore.ErrRequest); err != nil {
 			return err
 		}
 	}
@@ -319,7 +319,7 @@ func Create(ctx context.Context, c numberstore.Creator, name string) error {
 		return fmt.Errorf("create again: %w", err)
 	}
 	for name, start := range map[string]int64{"": 1, name + "0": 0} {
-		if err := c.Create(ctx, name, start); !errors.Is(err, numbers.ErrRequest) {
+		if err := c.Create(ctx, name, start); !errors.Is(err, numberstore.ErrRequest) {
 			return fmt.Errorf("create %q at %d: %w", name, start, err)
 		}
 	}
