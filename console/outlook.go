@@ -70,7 +70,7 @@ var links = map[string]string{
 	noNumbers:   docs + "operations.md#idworkersegmentissuesnothing",
 	fewNumbers:  docs + "operations.md#idworkersegmentwillstop",
 	lastNumbers: docs + "operations.md#idworkersegmentending",
-	lostNumbers: docs + "numbers.md#what-a-loss-does",
+	lostNumbers: docs + "numbers.md#losing-restoring-moving",
 }
 
 // newOutlook returns the outlook of a worker. healthy is the error of Worker.Healthy, and

@@ -17,8 +17,16 @@ import (
 // receipts has the numbers of all receipts.
 var receipts *numbers.Series
 
-// A Receipt is numbered when it is stored. The unique index refuses a number that comes twice, as it
-// could if the table of the numbers was lost.
+// A Receipt is numbered when it is stored. The unique index refuses a duplicate number, which the
+// database would issue after a loss of the table of numbers.
+//
+// A receipt whose INSERT failed keeps in memory a number that the next one gets, so the hook sets it
+// each time, and <-:create keeps UPDATE from storing it. A nested transaction rolls back alone, unless
+// DisableNestedTransaction is set or a deadlock of MySQL has ended the whole one.
+//
+// An upsert (OnConflict, Save of a list, FullSaveAssociations) also calls the hook for rows that
+// exist, and the number that it takes is a gap. With <-:create, an upsert of all columns leaves the
+// row its number; without, the row gets the new one. To import rows with their numbers, set SkipHooks.
 type Receipt struct {
 	ID       int64
 	TenantID string `gorm:"size:36;not null;uniqueIndex:receipt_number"`

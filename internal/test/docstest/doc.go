@@ -25,7 +25,7 @@
 // Programs, folders, tests, make targets and flags in commands must exist. Cheap commands
 // are run, and their output is compared line by line; "..." matches anything.
 //
-// A Go block that is a program is run too, on the pages that TestPrograms lists. It must print
+// A Go block that is a program is run too, on the page that TestPrograms names. It must print
 // what the console block after it shows; digits may differ.
 //
 // A comment <!-- docstest: X --> on the line before the fence sets X: the engine of a sql
