@@ -13,7 +13,7 @@
 // service may change its namespace. If the counters are lost or replaced, together with the
 // record of Since, a running Issuer makes no more ids: its calls fail with
 // numbers.ErrUnknown until the process restarts. The store must not lose its last writes,
-// as in an asynchronous failover: that does not show. Use a database, not a cache.
+// as in an asynchronous failover, which is undetected. Use a database, not a cache.
 //
 // # Which times
 //
