@@ -47,7 +47,7 @@ func TestServerNeverAnswers(t *testing.T) {
 			"Revoke":      func(ctx context.Context) error { return operator.Revoke(ctx, "orders", 0, 1) },
 			"Retire":      func(ctx context.Context) error { return operator.Retire(ctx, "orders", "test") },
 			"Create":      func(ctx context.Context) error { return numbers.Create(ctx, "shop/invoices", 1) },
-			"Given":       func(ctx context.Context) error { _, err := numbers.Given(ctx, "shop/invoices"); return err },
+			"Given":       func(ctx context.Context) error { _, err := numbers.HighWater(ctx, "shop/invoices"); return err },
 			"Reserve": func(ctx context.Context) error {
 				_, err := numbers.Reserve(ctx, numberstore.Request{Name: "shop/invoices", N: 1, Start: 1, Max: 9})
 				return err

@@ -67,7 +67,7 @@ func TestMovedConnection(t *testing.T) {
 		numbers := c.Numbers().(*sqlnumbers.Store)
 		_, err = c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "there is no table")
-		_, err = numbers.Given(t.Context(), "shop/orders")
+		_, err = numbers.HighWater(t.Context(), "shop/orders")
 		require.ErrorIs(t, err, numberstore.ErrUnknown)
 		late, err := dbseq.New(s.pool, s.engine.dialect, dbseq.WithTablePrefix("late_"))
 		require.NoError(t, err)
@@ -127,14 +127,14 @@ func TestMovedInATransaction(t *testing.T) {
 		require.NoError(t, within(t, s.pool, func(tx *sql.Tx) error {
 			_, err := shared.In(tx).Reserve(t.Context(), early)
 			require.ErrorContains(t, err, "has not answered yet")
-			_, err = shared.In(tx).Given(t.Context(), "shop/orders")
+			_, err = shared.In(tx).HighWater(t.Context(), "shop/orders")
 			require.ErrorContains(t, err, "has not answered yet")
 			return nil
 		}))
 		require.NoError(t, shared.Create(t.Context(), "shop/orders", 1))
 		last := int64(0)
 		for _, store := range []*sqlnumbers.Store{shared, segments(t, s.db)} {
-			_, err := store.Given(t.Context(), "shop/orders") // the first look
+			_, err := store.HighWater(t.Context(), "shop/orders") // the first look
 			require.NoError(t, err)
 			for _, commit := range []bool{true, false} {
 				tx, err := s.pool.BeginTx(t.Context(), nil)

@@ -76,9 +76,9 @@ func TestSegmentUnknown(t *testing.T) {
 		require.ErrorIs(t, err, numbers.ErrUnknown)
 		require.ErrorContains(t, err, "snowlease segment create --namespace shop --name orders --start N")
 		require.ErrorContains(t, err, "above all its numbers")
-		_, err = s.Given(t.Context(), "shop/orders")
+		_, err = s.HighWater(t.Context(), "shop/orders")
 		require.ErrorIs(t, err, numbers.ErrUnknown)
-		_, err = s.Given(t.Context(), "shop/or ders")
+		_, err = s.HighWater(t.Context(), "shop/or ders")
 		require.ErrorIs(t, err, numberstore.ErrRequest)
 	})
 }

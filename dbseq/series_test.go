@@ -124,7 +124,7 @@ func TestGaplessRollback(t *testing.T) {
 			})
 			require.ErrorIs(t, err, back)
 		}
-		given, err := store.Given(t.Context(), "shop/invoices.a")
+		given, err := store.HighWater(t.Context(), "shop/invoices.a")
 		require.NoError(t, err)
 		require.EqualValues(t, 3, given)
 	})
@@ -145,7 +145,7 @@ func TestGaplessWrongTransactions(t *testing.T) {
 		require.ErrorIs(t, err, numbers.ErrTransaction)
 		_, err = next(t.Context(), t, pool, s, "a b")
 		require.ErrorIs(t, err, numbers.ErrScope)
-		_, err = store.Given(t.Context(), "shop/invoices.a")
+		_, err = store.HighWater(t.Context(), "shop/invoices.a")
 		require.ErrorIs(t, err, numbers.ErrUnknown)
 		require.NoError(t, s.Close())
 		_, err = next(t.Context(), t, pool, s, "a")

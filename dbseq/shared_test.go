@@ -47,7 +47,7 @@ func TestSharedPoolWithoutAutocommit(t *testing.T) {
 			require.EqualValues(t, 2, number(t, db, "SELECT COUNT(*) FROM snowlease_slot WHERE ns = 'bills'"))
 			// What others have changed is seen.
 			rawExec(t, db, "UPDATE snowlease_segment SET max_id = 50 WHERE name = 'shop/orders'")
-			given, err := numbers.Given(t.Context(), "shop/orders")
+			given, err := numbers.HighWater(t.Context(), "shop/orders")
 			require.NoError(t, err)
 			require.EqualValues(t, 50, given)
 			require.NoError(t, c.Release(t.Context(), g, g.Floor))

@@ -119,7 +119,7 @@ func (i *Segment) look(ctx context.Context) (err error) {
 	defer cancel()
 	switch store := i.store.(type) {
 	case numberstore.Reader:
-		_, err = store.Given(ctx, i.cfg.key())
+		_, err = store.HighWater(ctx, i.cfg.key())
 	case interface {
 		Look(ctx context.Context, name string) error
 	}: // a dispenser

@@ -72,7 +72,7 @@ func OpenSeries(ctx context.Context, store Store, cfg SeriesConfig) (*Series, er
 func (s *Series) Start(ctx context.Context) error {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	if _, err := s.store.Given(ctx, s.key("")); err != nil && !errors.Is(err, ErrUnknown) {
+	if _, err := s.store.HighWater(ctx, s.key("")); err != nil && !errors.Is(err, ErrUnknown) {
 		return s.wrap(err)
 	}
 	s.closed.Store(false)
@@ -206,7 +206,7 @@ func (s *Series) reserve(ctx context.Context, store numberstore.Reader, scope st
 		if !again || !errors.Is(err, ErrEnd) {
 			return got, err
 		}
-		given, lookErr := store.Given(ctx, r.Name)
+		given, lookErr := store.HighWater(ctx, r.Name)
 		if lookErr != nil {
 			return got, lookErr
 		}

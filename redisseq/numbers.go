@@ -29,7 +29,7 @@ var ErrChanged = redisnumbers.ErrChanged
 //     evicted or deleted, calls return numbers.ErrUnknown. The administrator then creates the name
 //     above all numbers in use or reserved ahead.
 //   - On another server than the recorded one, calls return ErrChanged until an administrator
-//     advances the name (snowlease segment resume). If Redis loses no acknowledged write,
+//     advances the name (snowlease segment advance). If Redis loses no acknowledged write,
 //     WithQuarantine turns this check off.
 //   - Each request contains the greatest number that the process was given, and the store continues
 //     above it.

@@ -112,10 +112,10 @@ func TestTxOfNone(t *testing.T) {
 		}
 		numbersOf(t, db, "a", "B001", "B002")
 		require.NoError(t, bills.Healthy(), "it is no fault of the store")
-		given, err := store.Given(t.Context(), "shop/bills.a")
+		given, err := store.HighWater(t.Context(), "shop/bills.a")
 		require.NoError(t, err)
 		require.EqualValues(t, 2, given)
-		_, err = store.Given(t.Context(), "shop/bills.b")
+		_, err = store.HighWater(t.Context(), "shop/bills.b")
 		require.ErrorIs(t, err, numbers.ErrUnknown)
 		require.Error(t, gormdb.Tx(db).Commit())
 		require.Error(t, gormdb.Tx(db).Rollback())
@@ -153,7 +153,7 @@ func TestTxOfAnUpsert(t *testing.T) {
 		var stored createdBill
 		require.NoError(t, db.Take(&stored, 1).Error)
 		require.Equal(t, "B001", stored.Number)
-		given, err := store.Given(t.Context(), "shop/bills.")
+		given, err := store.HighWater(t.Context(), "shop/bills.")
 		require.NoError(t, err)
 		require.EqualValues(t, 2, given)
 	})

@@ -74,9 +74,9 @@ type Request struct {
 // A Reader is a Store that says what it has given.
 type Reader interface {
 	Store
-	// Given returns the greatest number that a name has given, or 0. Errors: ErrUnknown,
+	// HighWater returns the greatest number that a name has given, or 0. Errors: ErrUnknown,
 	// ErrRequest.
-	Given(ctx context.Context, name string) (int64, error)
+	HighWater(ctx context.Context, name string) (int64, error)
 }
 
 // InTx is a Reader that can reserve in a transaction of the application, so that a rollback takes

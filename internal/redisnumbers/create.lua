@@ -1,7 +1,7 @@
--- Creates a name or, with the verb resume, continues one above a number.
+-- Creates a name or, with the verb advance, continues one above a number.
 local verb, given, by = ARGV[2], ARGV[3], ARGV[4]
 
-if verb == 'resume' then
+if verb == 'advance' then
   local old = redis.call('HGET', key, 'given')
   if not old then return unknown() end
   if less(given, decimal(old, 'the greatest number given')) then given = old end

@@ -139,7 +139,7 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 func (d *Dispenser) Look(ctx context.Context, name string) error {
 	err := d.leave(ctx, name, rand.Text()) // Redis has told nobody of that name to fetch
 	if reader, ok := d.store.(numberstore.Reader); ok && err == nil {
-		_, err = reader.Given(ctx, name)
+		_, err = reader.HighWater(ctx, name)
 	}
 	return err
 }

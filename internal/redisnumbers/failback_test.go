@@ -28,7 +28,7 @@ func TestFailoverThereAndBack(t *testing.T) {
 			p.Back()
 			_, err = n.Reserve(t.Context(), asking(10))
 			require.ErrorIs(t, err, redisnumbers.ErrChanged)
-			require.NoError(t, n.Resume(t.Context(), "shop/orders", given.Last))
+			require.NoError(t, n.Advance(t.Context(), "shop/orders", given.Last))
 			again, err := n.Reserve(t.Context(), asking(10))
 			require.NoError(t, err)
 			require.Equal(t, given.Last+1, again.First)

@@ -24,7 +24,7 @@ var (
 )
 
 // ErrChanged is redisseq.ErrChanged.
-var ErrChanged = fmt.Errorf("redisseq: the Redis restarted or failed over, and may have lost numbers: stop the processes, or allow twice max_step for each, and advance the name above all in use: snowlease segment resume: %w", lease.ErrSetup)
+var ErrChanged = fmt.Errorf("redisseq: the Redis restarted or failed over, and may have lost numbers: stop the processes, or allow twice max_step for each, and advance the name above all in use: snowlease segment advance: %w", lease.ErrSetup)
 
 // A Store reserves numbers on Redis alone: see redisseq.Numbers.
 type Store struct{ conn *redisconn.Conn }
@@ -100,24 +100,24 @@ func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	return s.make(ctx, "create", name, start)
 }
 
-// Resume continues a name after ErrChanged, above the given number. Choose it above all
+// Advance continues a name after ErrChanged, above the given number. Choose it above all
 // numbers in use or reserved ahead. Running processes have reserved at most two segments
 // each: stop them first, or leave room for that. Resume creates no name, because a
 // misspelled one would leave the right one behind.
 //
 // Errors are numbers.ErrUnknown, numberstore.ErrRequest for a number out of range, and those
 // of package redisseq.
-func (s *Store) Resume(ctx context.Context, name string, above int64) error {
+func (s *Store) Advance(ctx context.Context, name string, above int64) error {
 	if above == math.MaxInt64 {
 		return fmt.Errorf("%w: no number is above %d", numberstore.ErrRequest, above)
 	}
-	return s.make(ctx, "resume", name, above+1)
+	return s.make(ctx, "advance", name, above+1)
 }
 
-// Given returns the greatest number that a name has given, or 0, also after ErrChanged.
+// HighWater returns the greatest number that a name has given, or 0, also after ErrChanged.
 // Errors are numbers.ErrUnknown, numberstore.ErrRequest, lease.ErrDamaged, and those of package
 // redisseq.
-func (s *Store) Given(ctx context.Context, name string) (given int64, err error) {
+func (s *Store) HighWater(ctx context.Context, name string) (given int64, err error) {
 	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
 		return 0, err
 	}

@@ -76,9 +76,9 @@ func TestSegmentsAfterALoss(t *testing.T) {
 		const create = "snowlease segment create --namespace shop --name orders --start N"
 		require.ErrorContains(t, err, create)
 		require.ErrorContains(t, err, "above all its numbers", "start 1 repeats numbers after a wipe")
-		_, err = n.Given(t.Context(), "shop/orders")
+		_, err = n.HighWater(t.Context(), "shop/orders")
 		require.ErrorIs(t, err, numbers.ErrUnknown)
-		err = n.Resume(t.Context(), "shop/orders", 1)
+		err = n.Advance(t.Context(), "shop/orders", 1)
 		require.ErrorIs(t, err, numbers.ErrUnknown)
 		require.ErrorContains(t, err, create)
 		require.NoError(t, n.Create(t.Context(), "shop/orders", 1))
@@ -90,23 +90,23 @@ func TestSegmentsAfterALoss(t *testing.T) {
 			_, err = n.Reserve(t.Context(), asking(1))
 			require.ErrorIs(t, err, redisnumbers.ErrChanged)
 			require.ErrorIs(t, err, lease.ErrSetup)
-			require.ErrorContains(t, err, "snowlease segment resume")
+			require.ErrorContains(t, err, "snowlease segment advance")
 		}
-		require.ErrorIs(t, n.Resume(t.Context(), "shop/orders", -1), numberstore.ErrRequest)
-		err = n.Resume(t.Context(), "shop/orders", math.MaxInt64)
+		require.ErrorIs(t, n.Advance(t.Context(), "shop/orders", -1), numberstore.ErrRequest)
+		err = n.Advance(t.Context(), "shop/orders", math.MaxInt64)
 		require.ErrorIs(t, err, numberstore.ErrRequest)
 		require.ErrorContains(t, err, "no number is above 9223372036854775807")
-		given, err := n.Given(t.Context(), "shop/orders")
+		given, err := n.HighWater(t.Context(), "shop/orders")
 		require.NoError(t, err)
 		require.EqualValues(t, 10, given)
 		_, err = n.Reserve(t.Context(), asking(1))
-		require.ErrorIs(t, err, redisnumbers.ErrChanged, "a look resumes nothing")
-		require.NoError(t, n.Resume(t.Context(), "shop/orders", 3)) // less than is known
+		require.ErrorIs(t, err, redisnumbers.ErrChanged, "a look advances nothing")
+		require.NoError(t, n.Advance(t.Context(), "shop/orders", 3)) // less than is known
 		got, err := n.Reserve(t.Context(), asking(5))
 		require.NoError(t, err)
 		require.Equal(t, numberstore.Range{First: 11, Last: 15}, got)
 		s.Reincarnate(t)
-		require.NoError(t, n.Resume(t.Context(), "shop/orders", 100))
+		require.NoError(t, n.Advance(t.Context(), "shop/orders", 100))
 		got, err = n.Reserve(t.Context(), asking(5))
 		require.NoError(t, err)
 		require.Equal(t, numberstore.Range{First: 101, Last: 105}, got)
@@ -171,9 +171,9 @@ func TestDamage(t *testing.T) {
 	const segments, front = "snowlease:{shop}:segment:orders", orders
 	reserve := func() error { _, err := n.Reserve(t.Context(), asking(1)); return err }
 	dispense := func() error { _, err := d.Reserve(t.Context(), asking(1)); return err }
-	given := func() error { _, err := n.Given(t.Context(), "shop/orders"); return err }
-	resume := func() error { return n.Resume(t.Context(), "shop/orders", 5) }
-	calls := map[string][]func() error{segments: {reserve, given, resume}, front: {dispense}}
+	given := func() error { _, err := n.HighWater(t.Context(), "shop/orders"); return err }
+	advance := func() error { return n.Advance(t.Context(), "shop/orders", 5) }
+	calls := map[string][]func() error{segments: {reserve, given, advance}, front: {dispense}}
 	for key, harms := range map[string][]string{
 		// Who is told to create a name that lost its number would be told that it exists.
 		segments: {"given", "given=", "given=x", "given=-1", "given=007", "given=1e3", "given=" + strings.Repeat("9", 20), ""},

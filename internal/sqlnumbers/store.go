@@ -79,7 +79,7 @@ func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (got numbers
 // In returns a store that reserves in a transaction of the application, so that a rollback takes
 // the numbers back: they have no gaps. Until the transaction ends, all others wait who ask for
 // numbers of the same name. The transaction must be of the database of s, which must have
-// answered before, as to Given. A statement that fails, as after a deadlock, may end the
+// answered before, as to HighWater. A statement that fails, as after a deadlock, may end the
 // transaction, and is not repeated. On MySQL and MariaDB a new name is created on another
 // connection, if the pool has one to give. Package series calls it: use Series.NextTx.
 func (s *Store) In(tx numberstore.Tx) numberstore.Reader { return inTx{s, tx} }
@@ -167,8 +167,8 @@ func (n *names) add(name string) {
 	n.all[name] = true
 }
 
-// Given is Given of a Store.
-func (t inTx) Given(ctx context.Context, name string) (int64, error) {
+// HighWater is HighWater of a Store.
+func (t inTx) HighWater(ctx context.Context, name string) (int64, error) {
 	if err := numberstore.CheckName(name); err != nil {
 		return 0, fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
 	}
@@ -209,9 +209,9 @@ func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	})
 }
 
-// Given returns the greatest number that a name has given, or 0. Errors: numbers.ErrUnknown,
+// HighWater returns the greatest number that a name has given, or 0. Errors: numbers.ErrUnknown,
 // numberstore.ErrRequest, lease.ErrDamaged.
-func (s *Store) Given(ctx context.Context, name string) (given int64, err error) {
+func (s *Store) HighWater(ctx context.Context, name string) (given int64, err error) {
 	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
 		return 0, err
 	}

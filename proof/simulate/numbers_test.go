@@ -104,7 +104,7 @@ func (n *counted) resume() {
 	n.w.event(faultLane, Event{What: "resumed above", First: given, Last: given, N: 1})
 	n.w.fail(n.administer(func(r *redisnumbers.Store) error {
 		ctx := context.Background()
-		err := r.Resume(ctx, namespace+"/"+namespace, given)
+		err := r.Advance(ctx, namespace+"/"+namespace, given)
 		if errors.Is(err, numbers.ErrUnknown) {
 			return r.Create(ctx, namespace+"/"+namespace, given+1)
 		}

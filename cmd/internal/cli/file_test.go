@@ -38,7 +38,7 @@ func TestConfigOfTheApplication(t *testing.T) {
 	app.ok("doctor", "app.yaml")
 	app.ok("segment create --name=members --start=501", "tables bills_*: created 501")
 	app.ok("retire --yes", "bills")
-	for line, want := range map[string]string{"workers --namespace=bills": "nothing is on record", "segment resume --namespace=bills --yes --name=members --above=1": "the name is not in the store"} {
+	for line, want := range map[string]string{"workers --namespace=bills": "nothing is on record", "segment advance --namespace=bills --yes --name=members --above=1": "the name is not in the store"} {
 		none.exits(exitFailed, line, want) // without the prefix of the file
 	}
 	require.NoFileExists(t, "elsewhere.db")
@@ -67,7 +67,7 @@ func TestQuestionsNameTheStore(t *testing.T) {
 }
 
 // A sequence that is above --above by the time of the answer stays there.
-func TestResumeOfABusySeries(t *testing.T) {
+func TestAdvanceOfABusySeries(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)
 	center, err := dbseq.Open("sqlite", strings.TrimPrefix(url, "sqlite:"))
@@ -82,9 +82,9 @@ func TestResumeOfABusySeries(t *testing.T) {
 	take(40)
 	var out, errs bytes.Buffer
 	stdin := &before{strings.NewReader("yes\n"), func() { take(5) }} // while somebody thinks
-	code := run(t.Context(), []string{"segment", "resume", "--store=" + url, "--namespace=shop", "--name=bills.acme", "--period=2026-11-01", "--above=42"}, stdin, &out, &errs)
+	code := run(t.Context(), []string{"segment", "advance", "--store=" + url, "--namespace=shop", "--name=bills.acme", "--period=2026-11-01", "--above=42"}, stdin, &out, &errs)
 	require.Zero(t, code, errs.String())
-	given, err := store.Given(t.Context(), "shop/bills.acme")
+	given, err := store.HighWater(t.Context(), "shop/bills.acme")
 	require.NoError(t, err)
 	require.EqualValues(t, period+45, given)
 }

@@ -17,13 +17,13 @@ import (
 func segmentCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "segment",
-		Short: "List number sequences, create them, and resume them after a loss",
+		Short: "List number sequences, create them, and advance them after a loss",
 		Long: `Segment manages the named sequences of numbers that package segment issues, in a SQL
 database or Redis.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(segmentListCommand(p), segmentCreateCommand(p), segmentResumeCommand(p))
+	cmd.AddCommand(segmentListCommand(p), segmentCreateCommand(p), segmentAdvanceCommand(p))
 	return cmd
 }
 

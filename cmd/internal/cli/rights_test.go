@@ -133,7 +133,7 @@ func sequence(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Opt
 	require.NoError(t, err)
 	defer func() { require.NoError(t, seq.Close()) }()
 	require.NoError(t, seq.Start(ctx))
-	_, err = seq.NextID()
+	_, err = seq.NextIDWait(ctx)
 	require.NoError(t, err)
 }
 
@@ -144,7 +144,7 @@ func small(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option
 	require.NoError(t, err)
 	require.NoError(t, n.Create(ctx, "orders/bills", 1))
 	require.ErrorIs(t, n.Create(ctx, "orders/bills", 1), numbers.ErrExists)
-	require.NoError(t, n.Resume(ctx, "orders/bills", 5))
+	require.NoError(t, n.Advance(ctx, "orders/bills", 5))
 	d, err := redisnumbers.NewDispenser(client, n, numbers.SegmentConfig{Namespace: "orders", Name: "bills", Strict: true}, opts...)
 	require.NoError(t, err)
 	_, err = d.Reserve(ctx, numberstore.Request{Name: "orders/bills", N: 1, Start: 1, Max: 1 << 60})

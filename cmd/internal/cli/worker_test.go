@@ -100,25 +100,25 @@ func TestTakeover(t *testing.T) {
 	})
 }
 
-// A sequence of numbers is created, resumed above the numbers in use, and never lowered. A SQL
+// A sequence of numbers is created, advanced above the numbers in use, and never lowered. A SQL
 // database lists its sequences, of a series with the period and its number.
 func TestSegments(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(sc scene) {
 		s, isSQL := sc.numbers, !strings.HasPrefix(sc.store.store, "redis:")
-		create, resume := "segment create --namespace=shop --name=bills ", "segment resume --namespace=shop --name=bills "
+		create, advance := "segment create --namespace=shop --name=bills ", "segment advance --namespace=shop --name=bills "
 		s.ok(create+"--start=10", "created 10\n")
 		s.exits(exitNo, create)
-		s.exits(exitNo, resume+"--above=5000", `The greatest number of "shop/bills" on record is 9. Continue above 5000?`, "Stop the processes that use it first, or leave room: twice max_step for each.")
-		s.ok("yes | "+resume+"--above=5000", "on record is 9.", "goes on above 5000\n")
-		s.ok("yes | "+resume+"--above=10", "on record is 5000. Continue above 5000?", "goes on above 5000\n")
-		s.ok(resume+"--above=10 --yes", "goes on above 5000\n")
-		s.exits(exitFailed, "segment resume --namespace=shop --yes --above=5000 --period=none --name=bills.none", "the name is not in the store")
+		s.exits(exitNo, advance+"--above=5000", `The greatest number of "shop/bills" on record is 9. Continue above 5000?`, "Stop the processes that use it first, or leave room: twice max_step for each.")
+		s.ok("yes | "+advance+"--above=5000", "on record is 9.", "goes on above 5000\n")
+		s.ok("yes | "+advance+"--above=10", "on record is 5000. Continue above 5000?", "goes on above 5000\n")
+		s.ok(advance+"--above=10 --yes", "goes on above 5000\n")
+		s.exits(exitFailed, "segment advance --namespace=shop --yes --above=5000 --period=none --name=bills.none", "the name is not in the store")
 
-		create, resume = "segment create --namespace=shop --name=bills.acme --period=2026-11-01 ", "segment resume --namespace=shop --yes --name=bills.acme --period=2026-11-01 "
+		create, advance = "segment create --namespace=shop --name=bills.acme --period=2026-11-01 ", "segment advance --namespace=shop --yes --name=bills.acme --period=2026-11-01 "
 		if !isSQL {
 			s.exits(exitFailed, create+"--start=43", "is none: name the database with --store")
-			s.exits(exitFailed, "segment resume --namespace=shop --yes --above=42 --period=none --name=bills.acme", "the name is not in the store")
+			s.exits(exitFailed, "segment advance --namespace=shop --yes --above=42 --period=none --name=bills.acme", "the name is not in the store")
 			s.exits(exitFailed, "segment list", "has no list of its sequences: a SQL database has one")
 			return
 		}
@@ -129,9 +129,9 @@ func TestSegments(t *testing.T) {
 		s.ok("segment list --namespace=shop-staging", "no sequences at ")
 		s.ok("segment list --namespace=shop --series=bills", "no sequences at ")
 		s.ok(create+"--start=31", "created 31 in the period from 2026-11-01 on")
-		s.exits(exitUsage, resume+"--above=202611010000000041")
-		s.ok(resume+"--above=42", "goes on above 42 in the period from 2026-11-01 on")
-		s.ok("segment resume --namespace=shop --yes --name=bills.acme --period=none --above=202611010000000041", "goes on above 202611010000000042\n")
+		s.exits(exitUsage, advance+"--above=202611010000000041")
+		s.ok(advance+"--above=42", "goes on above 42 in the period from 2026-11-01 on")
+		s.ok("segment advance --namespace=shop --yes --name=bills.acme --period=none --above=202611010000000041", "goes on above 202611010000000042\n")
 		require.Equal(t, list(42, "2026-11-01", "shop/bills.acme"), s.ok("segment list --namespace=shop --series=bills"))
 		require.JSONEq(t, `{"name":"shop/bills.acme","given":202611010000000042,"period":"2026-11-01","number":42}`, s.ok("segment list --namespace=shop --series=bills --json"))
 		s.ok("segment create --namespace=shop --name=bills. --period=none --start=501", "created 501")

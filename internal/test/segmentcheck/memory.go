@@ -62,8 +62,8 @@ func (m *Memory) Create(_ context.Context, name string, start int64) error {
 	return nil
 }
 
-// Given returns the greatest number that a name has given, or 0. Errors: ErrUnknown.
-func (m *Memory) Given(_ context.Context, name string) (int64, error) {
+// HighWater returns the greatest number that a name has given, or 0. Errors: ErrUnknown.
+func (m *Memory) HighWater(_ context.Context, name string) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	given, ok := m.given[name]

@@ -73,8 +73,8 @@ type Segments interface {
 	numbers.Store
 	numberstore.Creator
 	fmt.Stringer
-	// Given returns the greatest number that a name has given.
-	Given(ctx context.Context, name string) (int64, error)
+	// HighWater returns the greatest number that a name has given.
+	HighWater(ctx context.Context, name string) (int64, error)
 }
 
 // An Opened store must be closed. Its center has Init.

@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/numbers"
 )
 
-func segmentResumeCommand(p program) *cobra.Command {
+func segmentAdvanceCommand(p program) *cobra.Command {
 	var (
 		store storeFlags
 		name  numberFlags
@@ -21,9 +21,9 @@ func segmentResumeCommand(p program) *cobra.Command {
 		yes   bool
 	)
 	cmd := &cobra.Command{
-		Use:   "resume --name NAME --above N [flags]",
+		Use:   "advance --name NAME --above N [flags]",
 		Short: "Continue a sequence above the numbers in use",
-		Long: `Resume continues a sequence above --above, the highest number in use anywhere. A sequence
+		Long: `Advance continues a sequence above --above, the highest number in use anywhere. A sequence
 that is already higher stays there. No command lowers it again. Use it:
 
   - after a Redis was restarted or failed over, and may have forgotten numbers it issued;
@@ -31,8 +31,8 @@ that is already higher stays there. No command lowers it again. Use it:
 
 First stop the processes that have reserved numbers ahead, or leave room for their numbers.
 ` + ofSeries,
-		Example: `  snowlease segment resume --namespace shop --name orders --above 48210
-  snowlease segment resume --namespace shop --name invoices.acme --period 2026-11-01 --above 42`,
+		Example: `  snowlease segment advance --namespace shop --name orders --above 48210
+  snowlease segment advance --namespace shop --name invoices.acme --period 2026-11-01 --above 42`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			above, err := name.complete(cmd, &store, above, "above")
@@ -44,7 +44,7 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 			}
 			var given int64
 			if err := withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) (err error) {
-				given, err = s.Given(ctx, name.key)
+				given, err = s.HighWater(ctx, name.key)
 				return err
 			}); err != nil {
 				return err
@@ -54,10 +54,10 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 				return err
 			}
 			return withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) error {
-				if err := resume(ctx, s, name.key, given, above); err != nil {
+				if err := advance(ctx, s, name.key, given, above); err != nil {
 					return err
 				}
-				given, err := s.Given(ctx, name.key)
+				given, err := s.HighWater(ctx, name.key)
 				if err != nil {
 					return err
 				}
@@ -72,12 +72,12 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 	return cmd
 }
 
-// resume makes a name go on above a number. given is the greatest on record.
-func resume(ctx context.Context, s target.Segments, key string, given, above int64) error {
+// advance makes a name go on above a number. given is the greatest on record.
+func advance(ctx context.Context, s target.Segments, key string, given, above int64) error {
 	if r, ok := s.(interface {
-		Resume(ctx context.Context, name string, above int64) error
+		Advance(ctx context.Context, name string, above int64) error
 	}); ok {
-		return r.Resume(ctx, key, above)
+		return r.Advance(ctx, key, above)
 	}
 	if given >= above {
 		return nil
