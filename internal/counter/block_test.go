@@ -186,7 +186,7 @@ func TestNextIDDoesNotWait(t *testing.T) {
 	})
 }
 
-// TestLateReply: the age of what is reserved counts from before the call, since a process may
+// TestLateReply: the age of reserved ids counts from before the call, because a process may
 // pause with the reply.
 func TestLateReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ type Config struct {
 	// Namespace names the sequence, which the replicas of one or several services share.
 	// 1 to 64 characters of A-Z a-z 0-9 . _ - ; required.
 	Namespace string
-	// Layout is the layout of the ids. Default: that of package snowflake.
+	// Layout is the layout of the ids. Default: package snowflake's default.
 	Layout snowflake.Layout
 	// Worker is the worker id of all ids, 0 to Layout.Workers()-1. No other source of ids
 	// with the same layout may use it. Default: 0.

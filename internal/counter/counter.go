@@ -1,6 +1,6 @@
 // Package counter issues ids that are counted in Redis, so that any number of processes
-// can share one worker id: mode redis-sequence of package idworker. See Counter. Clients,
-// options and errors are those of package redisseq.
+// can share one worker id: mode redis-sequence of package idworker. See Counter. It shares
+// clients, options and errors with package redisseq.
 package counter
 
 import (
@@ -54,9 +54,9 @@ var script = redisconn.Lua(files, "counter.lua")
 //   - If the clock is set back, ids continue above the last one. They may use up ticks at
 //     half the pace of the clock until it has caught up.
 //   - A loss is a missing key, a restart, a failover (run_id or master_replid changes), or
-//     a Redis that knows less than a caller was given. All forgotten ids lie at most
+//     a Redis that knows less than a caller was given. All lost ids lie at most
 //     MaxAhead, one tick and Skew above the clock of the loss, and new ids above that. They
-//     start after Skew and up to a tick, about 2 s by default. Meanwhile callers continue
+//     start after Skew and up to a tick, about 2 s by default. Until then callers continue
 //     with reserved ids, for at most MaxAge.
 //
 // So Redis needs no persistence, and an asynchronous failover repeats no id. A new
@@ -67,7 +67,7 @@ var script = redisconn.Lua(files, "counter.lua")
 //
 // The following can repeat ids:
 //
-//   - Two masters that accept writes at once. redisseq.WithWaitReplicas narrows this: a
+//   - Two masters that accept writes at the same time. redisseq.WithWaitReplicas narrows this: a
 //     Counter waits for these replicas with each reservation.
 //   - A clock that is set back by more than Skew, followed by a loss of the records before
 //     ids are level with the clock again. That takes twice as long as the clock was set
@@ -99,8 +99,8 @@ type Counter struct {
 }
 
 // New returns a Counter on client. It does not connect; Start does. The caller closes
-// the Counter, then client. Options and accepted clients are those of redisseq.New. Errors
-// are those of redisseq.New and of Config.Validate.
+// the Counter, then client. It accepts the options and clients of redisseq.New, and returns
+// errors of redisseq.New and Config.Validate.
 func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Counter, error) {
 	k, err := redisconn.New(client, opts...)
 	if err != nil {
@@ -153,15 +153,15 @@ func (c *Counter) policy() prefetch.Policy {
 
 // Start waits within ctx until ids can be issued: for Redis, and for the end of a
 // quarantine. It refuses a Redis whose clock differs from this host's by more than
-// lease.MaxClockError. It reserves nothing. A second Start does nothing. After Close, it starts anew,
-// with ids above those before.
+// lease.MaxClockError. It reserves nothing. A second Start does nothing. After Close, it starts
+// again, with ids above all earlier ones.
 //
-// These errors are returned at once: *lease.MismatchError, *lease.ClockError,
-// lease.ErrDamaged, and what wraps lease.ErrSetup, such as a refused login or a clock of
+// These errors are returned immediately: *lease.MismatchError, *lease.ClockError,
+// lease.ErrDamaged, and errors that wrap lease.ErrSetup, such as a refused login or a clock of
 // Redis outside the layout's time field. After other errors, such as a lost connection,
 // Start tries again until ctx ends. After an error, call Start again or Close.
 //
-// If a quarantine lasts longer than ctx, Start returns *lease.QuarantineError, at once if
+// If a quarantine lasts longer than ctx, Start returns *lease.QuarantineError, immediately if
 // ctx has a deadline. The Counter has then started, and issues ids when the quarantine ends.
 func (c *Counter) Start(ctx context.Context) error {
 	c.of.Reopen()

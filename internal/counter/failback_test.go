@@ -14,7 +14,7 @@ import (
 
 // TestFailoverThereAndBack: a master loses acknowledged writes when it becomes the replica
 // of a promoted one that lagged. If it is promoted again before any call reached the
-// other, it still has the run_id on record.
+// other, the recorded run_id is still its own.
 func TestFailoverThereAndBack(t *testing.T) {
 	t.Parallel()
 	redistest.EachPair(t, map[string]func(t *testing.T, p redistest.Pair){

@@ -48,7 +48,7 @@ func TestSequenceLogsChanges(t *testing.T) {
 			logged()
 			for range 2 {
 				srv.Kill()
-				for failed := 0; failed < 3; { // once what was reserved is too old
+				for failed := 0; failed < 3; { // once the reserved ids are too old
 					ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 					if _, err := seq.NextIDWait(ctx); err != nil {
 						failed++

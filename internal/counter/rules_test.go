@@ -63,7 +63,7 @@ func (r rig) opened(changes ...func(*counter.Config)) *counter.Counter {
 	return m
 }
 
-// sitOut requires a quarantine and moves the clock to its end. It adds what is lost to
+// sitOut requires a quarantine and moves the clock to its end. It adds the loss by
 // rounding, because the lead counts half of each microsecond.
 func (r rig) sitOut(m *counter.Counter) {
 	r.t.Helper()
@@ -177,7 +177,7 @@ var sequenceRules = map[string]func(r rig){
 		for i := range 6 {
 			r.Wipe(r.t)
 			m := r.member()
-			if r.requireQuarantine(m); i%2 == 0 { // a second one at once
+			if r.requireQuarantine(m); i%2 == 0 { // a second one immediately
 				r.Wipe(r.t)
 			}
 			r.sitOut(m)
@@ -487,7 +487,7 @@ var sequenceRules = map[string]func(r rig){
 		restore()
 		r.requireQuarantine(m)
 
-		// In the first tick above what was forgotten before.
+		// In the first tick above all that was lost before.
 		restore = r.Snapshot(r.t)
 		r.sitOut(m)
 		r.reserve(m, 1)

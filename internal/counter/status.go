@@ -35,7 +35,7 @@ func (c *Counter) Status() Status {
 // Err returns why no ids can be issued, as far as is known without a call of Redis, or
 // nil. A burst that has used up MaxAhead is not an error.
 //
-// Errors are generator.ErrNotStarted, generator.ErrClosed, and that of the last call.
+// It returns generator.ErrNotStarted, generator.ErrClosed, or the error of the last call.
 func (c *Counter) Err() error {
 	state := c.of.Standing()
 	if err := c.of.Stats().Err; state == nil && !errors.Is(err, generator.ErrExhausted) {

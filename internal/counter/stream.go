@@ -54,10 +54,10 @@ func (s Stream) NextID() (int64, error) {
 
 // NextIDWait returns the next id. It waits until ctx ends: for Redis, for the clock after
 // a burst, and for the end of a quarantine. If ctx has a deadline before the wait would
-// end, it returns at once.
+// end, it returns immediately.
 //
-// On error the id is 0. Errors are those of NextID, joined with the cause of ctx if that
-// has ended. It returns ErrNotStarted and ErrClosed at once.
+// On error the id is 0. It returns the errors of NextID, joined with the cause of ctx if ctx
+// has ended, and does not wait with ErrNotStarted or ErrClosed.
 func (s Stream) NextIDWait(ctx context.Context) (int64, error) {
 	var dst [1]int64
 	err := s.NextIDs(ctx, dst[:])
@@ -67,7 +67,7 @@ func (s Stream) NextIDWait(ctx context.Context) (int64, error) {
 // NextIDs fills dst with ascending ids. It waits like NextIDWait and returns the same
 // errors. With Prefetch 1 it takes one call of Redis, or several for more ids than fit
 // within MaxAhead. On error, dst is zeroed and the reserved ids are discarded. If Reset is
-// called meanwhile, NextIDs starts again, since a copy of the process may have what it has.
+// called in the meantime, it starts again, because a copy of the process may have the same ids.
 func (s Stream) NextIDs(ctx context.Context, dst []int64) error {
 	if err := s.c.of.Fill(ctx, dst, false); err != nil {
 		return err

@@ -31,10 +31,10 @@ type Row struct {
 	level, advice string
 }
 
-// Fault returns a Row of what must be fixed.
+// Fault returns a Row for something that must be fixed.
 func Fault(when bool, advice string) Row { return Row{when, lease.LevelFault, advice} }
 
-// Note returns a Row of what is worth knowing.
+// Note returns a Row for something worth knowing.
 func Note(when bool, advice string) Row { return Row{when, lease.LevelNote, advice} }
 
 // Table adds the first of the rows that is true, or an OK.

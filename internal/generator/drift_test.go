@@ -184,7 +184,7 @@ func TestRollbacks(t *testing.T) {
 	}
 }
 
-// All 64 workers of a Yitter layout at once, each under one burst of its own.
+// All 64 workers of a Yitter layout together, each with one burst of its own.
 func TestSixtyFourWorkersAtOnce(t *testing.T) {
 	t.Parallel()
 	const each = 5_000

@@ -23,9 +23,9 @@ import (
 // rates only one id in 32 reads the clock, and ids are up to two ticks old.
 //
 // If a range begins ahead of the clock, ids start at its beginning: see
-// lease.Request.Ahead. If the center's clock steps back, ids go on from where they
-// were. If a renewal gives no more for a while, they are paced so that the rest of the range
-// lasts until it does.
+// lease.Request.Ahead. If the center's clock steps back, ids continue from where they
+// were. If renewals do not extend the range for a while, ids are paced so that its rest lasts
+// until one does.
 //
 // NextID suits most callers. NextIDs fills a slice, for bulk inserts. NextIDWait waits
 // where NextID fails.
@@ -206,11 +206,11 @@ func (g *Generator) NextIDWait(ctx context.Context) (int64, error) {
 	return dst[0], err
 }
 
-// NextIDs fills dst with ascending ids. It reserves the whole batch at once if the
-// batch fits within MaxAhead; otherwise it takes several reservations. It waits like
+// NextIDs fills dst with ascending ids. It makes one reservation if the
+// batch fits within MaxAhead; otherwise it makes several. It waits like
 // NextIDWait and returns the same errors. On error, dst is zeroed and the reserved ids are
-// never issued. If Drop is called while it waits, it starts again, since a copy of the
-// process may have what it reserved.
+// never issued. If Drop is called while it waits, it starts again, because a copy of the
+// process may have its reservation.
 func (g *Generator) NextIDs(ctx context.Context, dst []int64) error {
 	drops := uint32(0)
 	for rest := dst; len(rest) > 0; {
@@ -238,7 +238,7 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 	mono := g.mono() // read once: a slightly old time is safe
 	for tries := 1; ; tries++ {
 		// Load last before term. In the other order, an issuer that sleeps between the
-		// two could put the former worker id into a value that the holder of that id
+		// two could put the previous worker id into a value that this id's next holder
 		// uses too.
 		last := g.last.Load()
 		g.pause(loadedLast)

@@ -66,7 +66,7 @@ func (g *Generator) Extend(prev, next Range) bool {
 	t.drops = cur.drops
 	g.setPace(t, cur.anchor+cur.lead(g.mono()))
 	g.pause(checkedExtend)
-	// A plain store could revive a generator that has stopped meanwhile.
+	// A plain store could revive a generator that has just stopped.
 	if !g.term.CompareAndSwap(cur, t) {
 		return false
 	}
@@ -138,7 +138,7 @@ func (g *Generator) Drop() (lastUsed int64) {
 	return g.lastUsed(old, used)
 }
 
-// raise moves last to to(last) and returns its former value.
+// raise moves last to to(last) and returns its previous value.
 func (g *Generator) raise(to func(int64) int64) int64 {
 	for {
 		last := g.last.Load()

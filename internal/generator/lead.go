@@ -5,15 +5,15 @@ import "time"
 // A pacer combines two clocks: the center's clock, as far as a term knows it, and the
 // lead clock, ahead of which a burst may run by MaxAhead. They differ only while the last
 // id lies ahead of the center's clock because that stepped back, or because the range
-// begins above it. The lead clock then goes on from the last id, or starts with the range,
+// begins above it. The lead clock then continues from the last id, or starts with the range,
 // or as much earlier as the last id was ahead of it before.
 //
-// It runs at most at the pace fastest, so that the two clocks meet some day. A range that
+// It runs at most at the pace fastest, so that the two clocks eventually meet. A range that
 // begins above the center's clock grows as fast as that clock, if its holder fetches more
 // whenever half of the range is used. The lead clock runs more slowly in two cases:
 //
 //   - The center extends the range only from Range.Grows on, because its clock stepped back.
-//     What is left of the range, but for the reserve, is shared out until then.
+//     The rest of the range, except the reserve, is shared out until then.
 //   - Less than reserve is left. The lead clock loses up to a third, so that the range lasts
 //     from one renewal to the next.
 //

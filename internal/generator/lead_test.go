@@ -26,7 +26,7 @@ type lender struct {
 	made    int64         // values
 	issued  time.Duration // when the last was made
 	gap     time.Duration // the longest time without a value
-	pace    float64       // at which what is left of the range must last, in whole ticks
+	pace    float64       // at which the rest of the range must last, in whole ticks
 }
 
 func newLender(t testing.TB, l snowflake.Layout, ttl time.Duration, opts ...Option) *lender {
@@ -103,7 +103,7 @@ func (c *lender) want(n int64) {
 	c.gap = max(c.gap, c.Elapsed()-c.issued)
 }
 
-// When the center's clock is set back, ids go on at once. Their pace lets the rest of
+// When the center's clock is set back, ids continue immediately. Their pace lets the rest of
 // the range last until the clock has caught up.
 func TestCenterSetBack(t *testing.T) {
 	t.Parallel()
@@ -273,7 +273,7 @@ func FuzzCenterSetBack(f *testing.F) {
 					c.renew()
 				}
 				c.want(all)
-				// Ranges that replace one another at once end a tick each, beyond the lead.
+				// Ranges that replace one another immediately end a tick each, beyond the lead.
 				beyond := max(0, c.last.Load()>>c.seqBits-c.ahead-c.from)
 				c.issued = c.Elapsed()
 				for range arg {

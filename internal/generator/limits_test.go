@@ -82,7 +82,7 @@ func TestWaitForARenewal(t *testing.T) {
 	})
 }
 
-// Half of a range is what is left of it when it is installed.
+// Half of a range means half of its rest at the time when it is installed.
 func TestWanted(t *testing.T) {
 	wanted := func(b *bench) bool {
 		select {

@@ -140,7 +140,7 @@ func (g *Generator) watch(t *term) {
 		t.end.Store(0)
 		g.pause(endedRush)
 		t.watched.Store(false)
-		// A rush that began meanwhile has found this goroutine, and no other.
+		// A rush that has just begun has found this goroutine, and no other.
 		if t.end.Load() == 0 || !t.watched.CompareAndSwap(false, true) {
 			return
 		}

@@ -212,7 +212,7 @@ func TestRushEndsForABatch(t *testing.T) {
 }
 
 // A caller may wake under a range whose clock was set back. It does not move the
-// generator to the former clock.
+// generator to the previous clock.
 func TestRushForgetsTheFormerClock(t *testing.T) {
 	b := newBench(t, snowflake.Layout{})
 	r := lent(1, t0, time.Minute)

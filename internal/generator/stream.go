@@ -14,7 +14,7 @@ var (
 
 // A Stream issues ids of one business number under the worker id of its generator. It
 // is a small value and safe for concurrent use. Its methods have the errors and cost of
-// those of Generator. The zero Stream is invalid; call Generator.For.
+// Generator's methods. The zero Stream is invalid; call Generator.For.
 //
 // Streams of one generator share its sequence, so no two of their ids have the same
 // time and sequence. Ids of one business number ascend. Ids of different business

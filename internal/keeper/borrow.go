@@ -21,10 +21,10 @@ func quarantined(err error) time.Duration {
 // borrow makes one attempt, which gets patience, and installs the range in the generator.
 // An error is final if only a change of configuration helps.
 //
-// The owner stays the same until a grant is used or given back, so that the attempt after a
-// lost answer gets the same grant. After that it is another: a release whose answer was lost
-// may still be under way, and would free what the same owner was lent again. After a Reset
-// it is another too.
+// The owner stays the same until a grant is used or released, so that the attempt after a
+// lost answer gets the same grant. Then a new owner begins: a release whose answer was lost
+// may still be under way, and would free the same owner's next grant. A Reset begins a new
+// owner too.
 func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool, err error) {
 	if k.owner == [16]byte{} || k.copied() { // not sooner: a copy of the process would have it too
 		k.mu.Lock()
@@ -71,7 +71,7 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 	return false, nil
 }
 
-// ask makes a call that borrows, of the owner.
+// ask makes one call of Acquire for the owner.
 func (k *Keeper) ask(ctx context.Context) (lease.Grant, error) {
 	req := k.cfg.Request
 	req.Owner, req.Local = k.owner, time.Now().UnixMilli()
@@ -86,7 +86,7 @@ func (k *Keeper) ask(ctx context.Context) (lease.Grant, error) {
 const margin = time.Millisecond
 
 // outlasting returns a context that ends after patience or a margin before the deadline of ctx. If
-// ctx is canceled, it goes on for answerTime: the answer shows what to give back.
+// ctx is canceled, it continues for answerTime: the answer shows what to release.
 func outlasting(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(patience)
 	if by, ok := ctx.Deadline(); ok {
@@ -97,10 +97,10 @@ func outlasting(ctx context.Context, patience time.Duration) (context.Context, c
 	return call, func() { stop(); cancel() }
 }
 
-// forsake gives back what the borrow that is given up may have been lent, if its last answer did
-// not tell. Asked again, the center answers the same owner with that grant, or with a new one, which
-// nobody has used either. Once that is given back, it lends the owner nothing more, should a call
-// that was given up arrive late. A copy of the process may use the grant.
+// forsake releases the grant that an abandoned borrow may have received, if its last answer left
+// that open. Asked again, the center returns the same owner's grant or a new one; nobody has used
+// either. After the release it lends this owner nothing more, even if an abandoned call arrives
+// late. A copy of the process may use the grant.
 func (k *Keeper) forsake(ctx context.Context) {
 	if k.owner == [16]byte{} || !k.unsure {
 		return
@@ -117,7 +117,7 @@ func (k *Keeper) forsake(ctx context.Context) {
 	k.owner = [16]byte{}
 }
 
-// decline gives an unused grant back, unless a copy of the process may use it.
+// decline releases an unused grant, unless a copy of the process may use it.
 func (k *Keeper) decline(ctx context.Context, g lease.Grant) error {
 	k.owner = [16]byte{}
 	if k.copied() {
@@ -136,8 +136,8 @@ func (k *Keeper) copied() bool {
 	return k.resets != k.asked
 }
 
-// adopt gives the generator a range, unless a copy of the process may have it too: callers
-// that wait would get ids of it before Reset could take it away.
+// adopt gives the generator a range, unless a copy of the process may have it too: waiting
+// callers would get ids from it before Reset could take it away.
 func (k *Keeper) adopt(r generator.Range) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

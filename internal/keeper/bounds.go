@@ -16,18 +16,18 @@ func (k *Keeper) asking() lease.Grant {
 	return g
 }
 
-// grows returns the time, by the center's clock, from which a renewal can give a later ceiling than
-// that of g. A center of one host pins nothing; its ranges end TTL above the clock.
+// grows returns the time, by the center's clock, from which a renewal can return a later ceiling
+// than g has. A center of one host pins nothing; its ranges end TTL above the clock.
 func grows(g lease.Grant) int64 {
 	return g.Ceiling - max(g.TTL, g.Pinned.Used()).Milliseconds()
 }
 
-// covered returns a renewed g with a ceiling at most the MaxTTL of the namespace above the center's
-// clock, unless that of the range in use is later. A later one may be on record, as of a renewal by
-// a clock that was ahead, whose answer was lost. No quarantine covers it.
+// covered returns a renewed g whose ceiling is at most the namespace's MaxTTL above the center's
+// clock, unless the range in use ends later. The center may have stored a later ceiling, in a
+// renewal by a clock that was ahead, whose answer was lost. No quarantine covers it.
 //
 // at is the generator's clock at the answer. If the center's clock was set back, the latest
-// time that it has shown counts.
+// time that it ever showed counts.
 func (k *Keeper) covered(g lease.Grant, at time.Duration) lease.Grant {
 	latest := max(g.Now, k.lent.Now+(at-k.lent.At).Milliseconds())
 	g.Ceiling = min(g.Ceiling, max(k.lent.Ceiling, latest+max(k.cfg.Request.MaxTTL, g.Pinned.MaxTTL).Milliseconds()))

@@ -1,6 +1,5 @@
 // Package keeper keeps a generator.Generator supplied with a worker id: it borrows one
-// from a lease.Center, renews it and gives it back. Package snowlease gives it a
-// configuration.
+// from a lease.Center, renews it and releases it. Package snowlease configures it.
 package keeper
 
 import (
@@ -39,7 +38,7 @@ type Config struct {
 	// Wait bounds how long Start waits for a free worker id, for a center that is down,
 	// or for a quarantine. The context of Start bounds it too. Default: 10s.
 	Wait time.Duration
-	// ExactTimes delays borrowing if the center may have forgotten grants, until its
+	// ExactTimes delays borrowing if the center may have lost grants, until its
 	// clock has passed all of them. That takes up to MaxTTL + Skew, without ids once
 	// the current range is used up. By default, the Keeper borrows a range above them
 	// after Skew and a moment. Ids then carry times up to MaxTTL ahead of the clock
@@ -49,7 +48,7 @@ type Config struct {
 	// must not block, and must not call the Keeper.
 	OnLost func(error)
 	// Jitter returns a delay of least to most, so that the replicas of a service do not
-	// act all at once. Tests and simulations set it. Default: at random.
+	// act together. Tests and simulations set it. Default: at random.
 	Jitter func(least, most time.Duration) time.Duration
 	// Logger receives one line per change of state. Its handler must not block, and must not
 	// call the Keeper. Default: nothing is logged.
@@ -66,9 +65,9 @@ type State string
 const (
 	Idle        State = "idle"        // not started
 	Borrowing   State = "borrowing"   // requests a worker id, at the start or after a loss
-	Quarantined State = "quarantined" // requests one, but the center may have forgotten grants and lends none yet
+	Quarantined State = "quarantined" // requests one, but the center may have lost grants and lends none yet
 	Holding     State = "holding"     // has a worker id; without ids if its lease has expired: see Generator.Err
-	Stopped     State = "stopped"     // gave the worker id back
+	Stopped     State = "stopped"     // released the worker id
 )
 
 // Status describes a Keeper at one moment.
@@ -86,11 +85,11 @@ type Status struct {
 	Reason       string // of the last quarantine, or of the last loss that a renewal met
 }
 
-// A Keeper borrows a worker id for a generator, renews it and gives it back. It runs one
+// A Keeper borrows a worker id for a generator, renews it and releases it. It runs one
 // goroutine between Start and Stop, after which it may start again. All methods are safe for
 // concurrent use. The zero Keeper is not usable: call New.
 //
-// The loss of a lease does not stop ids at once: the generator may use up its range
+// The loss of a lease does not stop ids immediately: the generator may use up its range
 // while the Keeper borrows another worker id.
 type Keeper struct {
 	cfg Config
@@ -125,7 +124,7 @@ type Keeper struct {
 	took   time.Duration
 }
 
-// New returns a Keeper that has not started. Errors: those of Request.Validate.
+// New returns a Keeper that has not started. It returns errors of Request.Validate.
 func New(cfg Config) (*Keeper, error) {
 	req := cfg.Request
 	req.Owner, req.Ahead = lease.NewOwner(), 0
@@ -166,8 +165,8 @@ func (k *Keeper) Status() Status {
 	return k.status
 }
 
-// Now returns the center's time, which decides when ids stop: that of the last answer, and
-// what has passed since by the generator's clock. It is zero without a Grant.
+// Now returns the center's time, which decides when ids stop: the time of the last answer plus
+// the time since by the generator's clock. It is zero without a Grant.
 func (k *Keeper) Now() time.Time {
 	elapsed := k.cfg.Generator.Elapsed()
 	k.mu.Lock()
@@ -178,11 +177,11 @@ func (k *Keeper) Now() time.Time {
 	return time.UnixMilli(k.status.Grant.Now).Add(max(0, elapsed-k.at))
 }
 
-var errReset = errors.New("lease: the keeper was reset meanwhile")
+var errReset = errors.New("lease: the keeper was reset during the call")
 
 const (
-	releaseTimeout = 5 * time.Second // many processes may stop at once
-	answerTime     = 2 * time.Second // for the answer to a borrow that is given up
-	forsakeTime    = 3 * time.Second // to ask for what that was lent, and give it back
+	releaseTimeout = 5 * time.Second // many processes may stop together
+	answerTime     = 2 * time.Second // for the answer to an abandoned borrow
+	forsakeTime    = 3 * time.Second // to ask for its grant, and release it
 	maxPause       = 5 * time.Second
 )

@@ -291,7 +291,7 @@ func (r *rig) lead() time.Duration {
 	return time.Until(r.next().Time)
 }
 
-// A holder on record goes on above a loss, even if the store fails over again before
+// A recorded holder continues above a loss, even if the store fails over again before
 // all replies have arrived. Its ids follow the clock again once it has caught up.
 func TestFailoverPausesNoHolder(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -735,8 +735,8 @@ func TestLifeCycle(t *testing.T) {
 		}
 		synctest.Wait()
 		require.NoError(t, r.keeper.Stop(t.Context()))
-		require.ErrorContains(t, <-failed, "stopped meanwhile")
-		require.ErrorContains(t, <-failed, "stopped meanwhile")
+		require.ErrorContains(t, <-failed, "stopped during the call")
+		require.ErrorContains(t, <-failed, "stopped during the call")
 		require.Equal(t, keeper.Stopped, r.keeper.Status().State)
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// story returns what was logged since began: seconds, level and message.
+// story returns the log since began: seconds, level and message.
 func (r *rig) story(began time.Time) (lines []string) {
 	r.Helper()
 	for line := range strings.Lines(r.log.String()) {
@@ -144,7 +144,7 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 			require.NotContains(t, r.log.String(), "ids resumed")
 		})
 	})
-	t.Run("it stops meanwhile", func(t *testing.T) {
+	t.Run("it stops during the outage", func(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig) {
 			r.start()
 			r.down()
@@ -243,7 +243,7 @@ func TestFailingSince(t *testing.T) {
 	})
 }
 
-// A start that tries again says so at once, and the status too.
+// A start that tries again reports so immediately, as does the status.
 func TestFailingStart(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		up := r.down()
@@ -298,7 +298,7 @@ func TestTheLogTellsAQuarantine(t *testing.T) {
 		require.Regexp(t, `first worker id" namespace=orders center=memory wait=2\.251s hint="if it is not new, check its spelling and which store this is"\n`, r.log.String())
 		require.Regexp(t, `worker id borrowed" .* ids_ahead=29\.\d+s\n`, r.log.String())
 
-		// The process has had a worker id, so that nothing on record is a loss.
+		// The process has had a worker id, so that an empty store is a loss.
 		r.center.Wipe()
 		began = time.Now()
 		time.Sleep(20 * time.Second)
@@ -336,7 +336,7 @@ func TestTheLogTellsAQuarantine(t *testing.T) {
 		require.Regexp(t, `reason="\?\]0;long .{480,500}\.\.\. \(1004 bytes\)"\n`, r.log.String(), "a text of the store")
 	})
 	bubble(t, func(t *testing.T, r *rig) {
-		r.center.Advance(48 * time.Hour) // so that a late time is on record
+		r.center.Advance(48 * time.Hour) // so that the store has a late time
 		r.center.Reincarnate("2")
 		_, err := r.center.Acquire(t.Context(), request())
 		require.Error(t, err)

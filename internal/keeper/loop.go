@@ -105,8 +105,8 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 	return k.jitter(k.pause(err))
 }
 
-// uncovered reports whether err says that the namespace was pinned anew, after a total loss,
-// by a member whose quarantine need not cover the range of this one. A pin without MaxTTL is
+// uncovered reports whether err means that, after a total loss, the namespace was pinned again
+// by a member whose quarantine need not cover this one's range. A pin without MaxTTL is
 // retired or unreadable, and no member lends under it.
 func uncovered(err error) bool {
 	var m *lease.MismatchError

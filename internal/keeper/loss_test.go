@@ -100,7 +100,7 @@ func TestShortRangeLastsUntilItsRenewal(t *testing.T) {
 	})
 }
 
-// When callers have used half of a range, it is renewed at once, but not sooner than a quarter of
+// When callers have used half of a range, it is renewed immediately, but not sooner than a quarter of
 // a second after the last call began, or twice as long as that took, and not while calls fail.
 func TestRenewalOnDemand(t *testing.T) {
 	for took, pause := range map[time.Duration]time.Duration{5 * time.Millisecond: 250 * time.Millisecond, 200 * time.Millisecond: 400 * time.Millisecond} {
@@ -186,8 +186,8 @@ func TestRenewalWhenTheClockHasCaughtUp(t *testing.T) {
 	})
 }
 
-// After a total loss, a member with a lower MaxTTL asks first and pins anew. Its quarantine
-// does not cover the range of a holder under the former pin, so that one stops at its next
+// After a total loss, a member with a lower MaxTTL asks first and pins again. Its quarantine
+// does not cover the range of a holder under the previous pin, so that holder stops at its next
 // renewal. A pin that allows for as much, or a retired one, stops nobody.
 func TestHolderStopsBelowALowerPin(t *testing.T) {
 	for name, c := range map[string]struct {

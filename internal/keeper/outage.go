@@ -12,7 +12,7 @@ import (
 )
 
 // An outage logs when ids stop because the lease has expired, and when they resume. It
-// does so whatever the Keeper does meanwhile and even if nobody asks for an id.
+// does so whatever the Keeper is doing, and even if nobody requests an id.
 type outage struct {
 	lines sync.Mutex // keeps the lines in order; end does without it, so that a handler may call Stop
 	mu    sync.Mutex
@@ -73,12 +73,12 @@ func (k *Keeper) expired() {
 // remindEvery is how often the log says that there are no ids.
 const remindEvery = 30 * time.Second
 
-// begin reports whether ids have stopped by now, of which range, and whether it has said so before.
+// begin reports whether ids have stopped by now, of which range, and whether it has reported so before.
 func (o *outage) begin(k *Keeper) (lent generator.Range, stopped, again bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch err := k.cfg.Generator.Err(); {
-	case err == nil: // extended meanwhile, by the caller even; or the generator's clock is slow
+	case err == nil: // already extended, perhaps by the caller; or the generator's clock is slow
 		if o.timer != nil {
 			o.timer.Reset(max(k.left(o.lent), time.Second/10))
 		}

@@ -125,8 +125,8 @@ func TestLateAnswerOfABorrowIsAskedForAgain(t *testing.T) {
 	})
 }
 
-// A Keeper that gives a borrow up leaves nothing lent, whatever becomes of the call and its answer.
-// A copy of the process may use what was lent.
+// A Keeper that abandons a borrow leaves nothing lent, whatever becomes of the call and its answer.
+// A copy of the process may use the grant.
 func TestBorrowThatIsGivenUpLeavesNothingLent(t *testing.T) {
 	type call = func() (lease.Grant, error)
 	var late call

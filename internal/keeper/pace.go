@@ -9,16 +9,16 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A pace makes a store that is slow or away recover, however many processes use it.
+// A pace lets a slow or unreachable store recover, however many processes use it.
 //
-// A call that is given up is lost work: the store carries it out all the same. So after
-// each failure the next call gets half as much time again, up to a third of TTL, or 10 s if
-// that is more. A store that can renew n leases every third of TTL answers n calls in that
-// time, even if all come at once. If it does not, n Keepers that give up and try again still
-// ask it less often than n that renew. The first calls get less, because the connection may
-// be dead and the lease runs; while it does, a renewal gets no more than a third of TTL.
+// An abandoned call still costs the store. So after each failure the next call gets 1.5 times
+// as long, up to a third of TTL or 10 s, whichever is longer. A store that can renew n leases
+// every third of TTL answers n calls in that time, even simultaneous ones. If it does not, n
+// Keepers that retry still send fewer calls than n that renew. The first calls get less time,
+// because the connection may be dead while the lease runs; until it ends, a renewal gets at
+// most a third of TTL.
 //
-// Each failure doubles the pause. It is random, so that Keepers in step do not stay so.
+// Each failure doubles the pause. It is random, so that Keepers do not stay in step.
 type pace struct {
 	patience, maxPatience time.Duration // how long a call may take
 	pause, maxPause       time.Duration // after a failure; 0 after a success
@@ -45,7 +45,7 @@ func (p *pace) success() {
 	p.pause = 0
 }
 
-// retry returns a delay that is short beside TTL.
+// retry returns a delay that is short compared with TTL.
 func (k *Keeper) retry() time.Duration { return min(time.Second, k.cfg.Request.TTL/10) }
 
 // pause returns the shortest and the longest pause after an error. A quarantine lasts

@@ -64,7 +64,7 @@ func (a *attempts) pauses() (d []float64) {
 	return d
 }
 
-// failing makes every call of a verb fail, at once or when its time is up.
+// failing makes every call of a verb fail, immediately or when its time is up.
 func (r *rig) failing(verb string, hang bool, err error) *attempts {
 	a := &attempts{}
 	r.center.Intercept(func(ctx context.Context, v string, after bool) error {
@@ -177,8 +177,8 @@ func TestPausesDiffer(t *testing.T) {
 	})
 }
 
-// A center that returns is asked once by each keeper, or twice if the lease has expired, and
-// not by all at once, though the calls of all failed in the same instant.
+// A center that returns gets one call from each keeper, or two if the lease has expired, and
+// not all together, although all calls failed in the same instant.
 func TestReturnIsNoStampede(t *testing.T) {
 	for outage, calls := range map[time.Duration]int{25 * time.Second: 1, time.Minute: 2} {
 		bubble(t, func(t *testing.T, r *rig) {

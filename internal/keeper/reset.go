@@ -10,7 +10,7 @@ import (
 
 // Reset borrows another worker id for a process that may have been copied with its
 // memory, by a restored snapshot or a clone. The copies hold the same grant, so Reset
-// abandons it without giving it back. Ids stop and resume under the new worker id. Reset
+// abandons it without releasing it. Ids stop and resume under the new worker id. Reset
 // waits like Start. If a Start or another Reset is under way, Reset waits for it, and
 // interrupts it when ctx ends.
 //

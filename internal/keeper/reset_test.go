@@ -346,7 +346,7 @@ func TestResetBesideOthers(t *testing.T) {
 			require.ErrorIs(t, r.keeper.Reset(ctx), context.DeadlineExceeded)
 			require.Equal(t, time.Second, time.Since(began))
 			for range others {
-				require.ErrorContains(t, <-ended, "was reset meanwhile")
+				require.ErrorContains(t, <-ended, "was reset during the call")
 			}
 			up()
 			time.Sleep(3 * time.Second)

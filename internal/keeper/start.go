@@ -13,12 +13,12 @@ import (
 // Start borrows a worker id and begins to renew it. It waits until Wait has passed or
 // until slightly before ctx ends, because fx drops start errors after the deadline.
 //
-// If that fails, or ctx is canceled, Start gives back what it may have been lent, also if the answer
-// was lost. That takes at most 5 s more, and ends before a deadline of ctx unless a worker id
+// If that fails, or ctx is canceled, Start releases any grant that it may have received, even if the
+// answer was lost. That takes at most 5 s more, and ends before a deadline of ctx unless a worker id
 // arrives when that time is up.
 //
 // After an error, the Keeper holds nothing and may be started again, as after Stop: it then asks as
-// another owner. Errors wrap those of Center.Acquire and name the center. Stop interrupts Start.
+// another owner. Errors wrap the errors of Center.Acquire and name the center. Stop interrupts Start.
 func (k *Keeper) Start(ctx context.Context) (err error) {
 	k.mu.Lock()
 	stops := k.stops
@@ -30,7 +30,7 @@ func (k *Keeper) Start(ctx context.Context) (err error) {
 	k.mu.Lock()
 	if s := k.status.State; k.stops != stops || s != Idle && s != Stopped {
 		defer k.mu.Unlock()
-		return fmt.Errorf("keeper of namespace %q is %v: it has started or was stopped meanwhile", k.cfg.Request.Namespace, s)
+		return fmt.Errorf("keeper of namespace %q is %v: it was started or stopped during the call", k.cfg.Request.Namespace, s)
 	}
 	k.status.State, k.status.Grant, k.status.Err, k.status.FailingSince = Borrowing, lease.Grant{}, nil, time.Time{}
 	k.lent = generator.Range{}
@@ -78,7 +78,7 @@ func (k *Keeper) untilStop(ctx context.Context, stops int) (context.Context, con
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.interrupt = func(by string) {
-		cancel(fmt.Errorf("keeper of namespace %q was %s meanwhile", k.cfg.Request.Namespace, by))
+		cancel(fmt.Errorf("keeper of namespace %q was %s during the call", k.cfg.Request.Namespace, by))
 	}
 	switch {
 	case k.stops != stops:

@@ -9,9 +9,9 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Stop ends renewing, then ends issuing, then gives the worker id back. It
+// Stop ends renewing, then ends issuing, then releases the worker id. It
 // takes at most 5 s, even if ctx has ended, and interrupts a Start or Reset under way.
-// An error means that the worker id was not given back; it becomes free when its lease
+// An error means that the worker id was not released; it becomes free when its lease
 // expires. A second Stop does nothing.
 func (k *Keeper) Stop(ctx context.Context) error {
 	k.mu.Lock()
@@ -20,8 +20,8 @@ func (k *Keeper) Stop(ctx context.Context) error {
 		k.interrupt("stopped")
 	}
 	k.mu.Unlock()
-	// A Start or Reset that holds life soon ends. If it still gives back what it was lent, it
-	// leaves nothing to give back.
+	// A Start or Reset that holds life soon ends. If it still releases its grant, nothing is left
+	// to release.
 	k.life <- struct{}{}
 	defer func() { <-k.life }()
 	k.mu.Lock()

@@ -1,5 +1,5 @@
-// Package prefetch issues numbers that a store reserves: those of package numbers, and
-// the ids that package counter counts in Redis.
+// Package prefetch issues numbers that a store reserves, for package numbers and for the ids that
+// package counter counts in Redis.
 package prefetch
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
-// Policy is how an Issuer works. Its functions are called by several goroutines at once.
+// Policy is how an Issuer works. Several goroutines may call its functions concurrently.
 type Policy struct {
 	// Strict makes each call ask the store. Otherwise, numbers are reserved ahead.
 	Strict bool
@@ -30,13 +30,13 @@ type Policy struct {
 	Now    func() time.Duration // any clock that is not set
 	// Reserve asks the store for up to n numbers above a given one. It bounds the call.
 	Reserve func(ctx context.Context, n, above int64) (numberstore.Range, error)
-	// Final reports whether a caller shall not wait for another attempt after err.
+	// Final reports whether a caller must not wait for another attempt after err.
 	Final func(err error) bool
 	Over  error         // if not nil, there is no other attempt after it
 	Retry time.Duration // the longest delay before another attempt, give or take half
-	// Wait returns how long the store will give none, or 0 if err does not say.
+	// Wait returns how long the store will give none, or 0 if err does not tell.
 	Wait func(err error) time.Duration
-	// Kind classifies answers, for Changed. Kind 0 is that of a store that provides numbers.
+	// Kind classifies answers, for Changed. Kind 0 means that the store provides numbers.
 	Kind func(error) int
 	// Changed is called after the first conclusive answer of another kind than before, and again
 	// while there are no numbers.
@@ -207,8 +207,8 @@ func (e *Issuer) AtHand(none error) (int64, error) {
 // Fill fills dst with ascending numbers, which need not be consecutive. It waits until ctx
 // ends. If hasty, it fails at the first failure of the store, and the end of ctx means that
 // the store is slow, not that the caller has left. On error, dst is zeroed and the numbers
-// taken for it are never issued. If Reset is called meanwhile, Fill starts again, since a copy
-// of the process may have what it has.
+// taken for it are never issued. If Reset is called in the meantime, Fill starts again, because a
+// copy of the process may have the same numbers.
 func (e *Issuer) Fill(ctx context.Context, dst []int64, hasty bool) error {
 	for rest, copies := dst, e.resets(); len(rest) > 0; {
 		n, err := e.some(ctx, rest, hasty)
@@ -297,7 +297,7 @@ func (e *Issuer) First(ctx context.Context, final func(error) bool) error {
 // how many numbers the caller still needs.
 func (e *Issuer) advance(ctx context.Context, c *chunk, lack int64, final func(error) bool) error {
 	for waiting := false; ; {
-		t := e.turn.Load() // before the chain: the end of the turn announces what is linked later
+		t := e.turn.Load() // before the chain: the end of the turn announces later links
 		if e.move(c) {
 			return nil
 		}
@@ -375,8 +375,8 @@ func (e *Issuer) try(ctx context.Context, final func(error) bool, attempt func()
 	}
 }
 
-// pause returns how long to wait after err: as it says, but not for long, since the time may be
-// put right meanwhile; or about delay.
+// pause returns how long to wait after err: as it demands, but not for long, because somebody may
+// correct the time; or about delay.
 func (e *Issuer) pause(err error, delay time.Duration) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()

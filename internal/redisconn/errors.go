@@ -25,7 +25,7 @@ var (
 // shown matches the error of damaged in values.lua, to which servers add more.
 var shown = regexp.MustCompile(`snowlease<(.*)> end`)
 
-// Damaged returns lease.ErrDamaged with what is damaged and what to do.
+// Damaged returns lease.ErrDamaged, naming the damage and the remedy.
 func Damaged(what, remedy string) error {
 	return fmt.Errorf("%w: %s: %s", lease.ErrDamaged, what, remedy)
 }
@@ -48,7 +48,7 @@ func (c *Conn) translate(err error, remedy string) error {
 		return setup{err, "check the user name and the password of the client"}
 	case Denied(err):
 		return setup{err, "grant the user the commands and the keys " + c.Key("NAME", "*") + ", as docs/engines.md lists them (ACL SETUSER)"}
-	case errors.Is(err, redis.ErrClosed) && !c.cluster: // a cluster's client closes those of nodes that leave
+	case errors.Is(err, redis.ErrClosed) && !c.cluster: // a cluster's client closes the clients of nodes that leave
 		return setup{err, "the client was closed before this call: close it after the last one"}
 	case c.open == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, redis.ErrPoolTimeout)):
 		return fmt.Errorf("%w (the client's pool is shared: if the application keeps all its connections busy, as in BLPOP, pass another client)", err)

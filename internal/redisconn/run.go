@@ -16,7 +16,7 @@ type Call struct {
 	Script     *redis.Script
 	Keys       []string
 	Args       []any
-	Waits      bool              // whether Conn.Replicas must acknowledge what it wrote
+	Waits      bool              // whether Conn.Replicas must acknowledge its writes
 	Remedy     string            // what to do about damaged keys
 	Answer     func(Reply) error // the error that a reply stands for, or nil if unknown
 	Passes     []string          // verdicts that Run returns besides OK

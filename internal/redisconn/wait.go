@@ -82,7 +82,7 @@ func (c *Conn) Node(ctx context.Context, key string) (redis.UniversalClient, err
 	return c.server(), nil
 }
 
-// Cluster reports whether the client is that of a cluster.
+// Cluster reports whether this is a client of a cluster.
 func (c *Conn) Cluster() bool { return c.cluster }
 
 // nodeAt returns a client of the master at an address that another server named.
