@@ -131,7 +131,7 @@ func TestEveryFieldHasAnEffect(t *testing.T) {
 			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			require.NoError(t, err)
 			require.NoError(t, w.Close())
-			require.Contains(t, log.String(), "worker id given back")
+			require.Contains(t, log.String(), "worker id released")
 		},
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[snowlease.Config]()) {

@@ -68,7 +68,7 @@ func TestStartAndStopOnEveryEngine(t *testing.T) {
 			_, err = w.NextID()
 			require.ErrorIs(t, err, snowlease.ErrClosed)
 			require.Equal(t, snowlease.StateStopped, w.Status().State)
-			for _, want := range []string{"worker id borrowed", "idworker started", "good_for_replicas=16", cfg.Namespace, "worker id given back"} {
+			for _, want := range []string{"worker id borrowed", "idworker started", "good_for_replicas=16", cfg.Namespace, "worker id released"} {
 				require.Contains(t, j.String(), want)
 			}
 		})

@@ -54,7 +54,7 @@ func (e *NoFreeWorkerError) Wait() time.Duration { return max(0, e.Soonest.Sub(e
 // namespace: the namespace is new, or the store was wiped.
 const NothingOnRecord = "nothing is on record for this namespace"
 
-// QuarantineError is returned while a center that may have forgotten grants lends nothing.
+// QuarantineError is returned while a center that may have lost grants lends nothing.
 // That takes MaxTTL + Skew less Request.Ahead: by default, the skew and a quarter of a
 // second.
 type QuarantineError struct {

@@ -116,7 +116,7 @@ func (p *program) stops(t *testing.T) {
 	t.Helper()
 	p.interrupt()
 	require.NoError(t, p.wait(), p.stderr)
-	require.Contains(t, p.stderr.String(), "worker id given back")
+	require.Contains(t, p.stderr.String(), "worker id released")
 }
 
 func emptyFile(t *testing.T) string { return filepath.Join(t.TempDir(), "shop.db") }
@@ -188,7 +188,7 @@ func TestOnce(t *testing.T) {
 					numbers[number[1]] = true
 				}
 				if name != "by hand" && !strings.HasPrefix(name, "counted") {
-					require.Contains(t, p.stderr.String(), "worker id given back")
+					require.Contains(t, p.stderr.String(), "worker id released")
 				}
 				require.Equal(t, strings.HasSuffix(name, "embedded redis"), strings.Contains(p.stderr.String(), "using an embedded Redis"))
 			}
@@ -209,5 +209,5 @@ func TestFailedStartGivesBack(t *testing.T) {
 	require.NoError(t, db.Close())
 	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0")
 	require.ErrorContains(t, p.wait(), "cannot start: create the tables of the models: ")
-	require.Contains(t, p.stderr.String(), "worker id given back")
+	require.Contains(t, p.stderr.String(), "worker id released")
 }

@@ -65,7 +65,7 @@ func TestProcess(t *testing.T) {
 	require.NoError(t, serving.Process.Signal(syscall.SIGINT))
 	<-ended
 	require.NoError(t, err, stderr)
-	require.Contains(t, stderr.String(), "worker id given back")
+	require.Contains(t, stderr.String(), "worker id released")
 }
 
 // Copies on one store have worker ids of their own. Many first orders of one customer at both

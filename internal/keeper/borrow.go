@@ -159,7 +159,7 @@ func (k *Keeper) granted(g lease.Grant, at time.Duration) (former lease.Grant, e
 	k.mu.Unlock()
 	is, was, own := g.Pinned, former.Pinned, k.cfg.Request
 	if (is.MaxTTL > own.MaxTTL || is.Skew > own.Skew) && (is.MaxTTL != was.MaxTTL || is.Skew != was.Skew) {
-		k.cfg.Logger.Warn("the namespace allows for more than this process does", "namespace", g.Namespace,
+		k.cfg.Logger.Warn("the namespace has a greater max_ttl or skew than this process", "namespace", g.Namespace,
 			"max_ttl", is.MaxTTL, "skew", is.Skew, "own_max_ttl", own.MaxTTL, "own_skew", own.Skew)
 	}
 	return former, err

@@ -160,7 +160,7 @@ func TestKeeperRenewsUntilItStops(t *testing.T) {
 		require.Equal(t, keeper.Stopped, r.keeper.Status().State)
 		require.NoError(t, r.keeper.Stop(t.Context()), "a second stop does nothing")
 		require.Contains(t, r.log.String(), "worker id borrowed")
-		require.Contains(t, r.log.String(), "worker id given back")
+		require.Contains(t, r.log.String(), "worker id released")
 	})
 }
 

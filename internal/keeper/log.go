@@ -80,7 +80,7 @@ func (k *Keeper) failed(ctx context.Context, what string, err error) {
 			append(args, "hint", "if it is not new, check its spelling and which store this is")...)
 		return
 	}
-	k.cfg.Logger.Log(ctx, level, "the center may have forgotten grants; waiting for a worker id",
+	k.cfg.Logger.Log(ctx, level, "the center may have lost grants; waiting for a worker id",
 		append(args, "until", time.Now().Add(q.Wait()), "reason", printable.Reason(q.Reason))...)
 }
 

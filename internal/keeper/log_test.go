@@ -279,7 +279,7 @@ func TestFailingStart(t *testing.T) {
 func TestTheLogTellsAQuarantine(t *testing.T) {
 	const (
 		newcomer = "INFO new namespace; waiting for its first worker id"
-		lossy    = "INFO the center may have forgotten grants; waiting for a worker id"
+		lossy    = "INFO the center may have lost grants; waiting for a worker id"
 		borrowed = "INFO worker id borrowed"
 	)
 	// The lines since began, without their times.
@@ -303,7 +303,7 @@ func TestTheLogTellsAQuarantine(t *testing.T) {
 		began = time.Now()
 		time.Sleep(20 * time.Second)
 		require.Equal(t, []string{"WARN lease lost; borrowing another worker id", lossy, borrowed}, lines(r, began)[:3])
-		require.Regexp(t, `forgotten grants; waiting for a worker id" namespace=orders center=memory ids_stop_at=\S+ wait=2\.251s until=\S+ reason="nothing is on record for this namespace"\n`, r.log.String())
+		require.Regexp(t, `lost grants; waiting for a worker id" namespace=orders center=memory ids_stop_at=\S+ wait=2\.251s until=\S+ reason="nothing is on record for this namespace"\n`, r.log.String())
 		require.Equal(t, "all records were lost", r.keeper.Status().Reason, "which were there")
 	})
 	bubble(t, func(t *testing.T, r *rig) {

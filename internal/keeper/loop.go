@@ -69,7 +69,7 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 			k.mu.Lock()
 			k.status.Reason = "it restarted, failed over or lost records"
 			k.mu.Unlock()
-			k.cfg.Logger.Warn("the center may have forgotten grants; ids continue above them", "worker", g.Worker, "namespace", g.Namespace,
+			k.cfg.Logger.Warn("the center may have lost grants; ids continue above them", "worker", g.Worker, "namespace", g.Namespace,
 				"token", g.Token, "ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
 		}
 		k.grant, k.lent = g, next

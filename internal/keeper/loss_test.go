@@ -262,7 +262,7 @@ func TestTimesOfOthersStopNobody(t *testing.T) {
 		r.gen = gen
 		goOn(2 * time.Minute)
 		require.Greater(t, second.Status().Grant.Ceiling, time.Now().Add(4*time.Minute).UnixMilli())
-		require.Equal(t, 1, strings.Count(log.String(), "the namespace allows for more than this process does"))
+		require.Equal(t, 1, strings.Count(log.String(), "the namespace has a greater max_ttl or skew than this process"))
 		require.Contains(t, log.String(), "max_ttl=5m0s skew=2s own_max_ttl=30s")
 
 		r.center.Reincarnate("2")

@@ -71,7 +71,7 @@ func (k *Keeper) Reset(ctx context.Context) error {
 
 // abandon forgets the grant, which a copy of the process may use.
 func (k *Keeper) abandon() {
-	k.cfg.Logger.Warn("reset; worker id abandoned, not given back", "worker", k.grant.Worker,
+	k.cfg.Logger.Warn("reset; worker id abandoned, not released", "worker", k.grant.Worker,
 		"namespace", k.cfg.Request.Namespace, "token", k.grant.Token)
 	k.grant = lease.Grant{}
 }

@@ -30,7 +30,7 @@ func (k *Keeper) Start(ctx context.Context) (err error) {
 	k.mu.Lock()
 	if s := k.status.State; k.stops != stops || s != Idle && s != Stopped {
 		defer k.mu.Unlock()
-		return fmt.Errorf("keeper of namespace %q is %v: it was started or stopped during the call", k.cfg.Request.Namespace, s)
+		return fmt.Errorf("keeper of namespace %q is %v: it has started, or was stopped during the call", k.cfg.Request.Namespace, s)
 	}
 	k.status.State, k.status.Grant, k.status.Err, k.status.FailingSince = Borrowing, lease.Grant{}, nil, time.Time{}
 	k.lent = generator.Range{}

@@ -61,12 +61,12 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 	defer cancel()
 	err := k.release(call, g, lastUsed)
 	if err != nil {
-		err = fmt.Errorf("give worker id %d of namespace %q back%s: %w", g.Worker, g.Namespace, k.named(" to ", err), err)
-		k.cfg.Logger.Warn("worker id not given back; free when its lease expires", "worker", g.Worker,
+		err = fmt.Errorf("release worker id %d of namespace %q%s: %w", g.Worker, g.Namespace, k.named(" at ", err), err)
+		k.cfg.Logger.Warn("worker id not released; free when its lease expires", "worker", g.Worker,
 			"namespace", g.Namespace, "expires", time.UnixMilli(g.Ceiling), "err", err)
 		return err
 	}
-	k.cfg.Logger.Info("worker id given back", "worker", g.Worker, "namespace", g.Namespace, "center", lease.Name(k.cfg.Center))
+	k.cfg.Logger.Info("worker id released", "worker", g.Worker, "namespace", g.Namespace, "center", lease.Name(k.cfg.Center))
 	return nil
 }
 
