@@ -2,79 +2,86 @@ package idworker_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
-	"github.com/libtnb/sqlite"
 	"go.uber.org/fx"
 	"gorm.io/gorm"
 
+	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
+	"github.com/snowlease/snowlease/redisseq"
 )
 
-// database stands for the database that the application already has.
-func database(lc fx.Lifecycle) (*gorm.DB, error) {
-	dir, err := os.MkdirTemp("", "example")
-	if err != nil {
-		return nil, err
-	}
-	db, err := gorm.Open(sqlite.Open(filepath.Join(dir, "app.db")), &gorm.Config{})
-	if err != nil {
-		return nil, err
-	}
-	lc.Append(fx.StopHook(func() error {
-		pool, err := db.DB()
-		if err != nil {
-			return err
-		}
-		_ = pool.Close()
-		return os.RemoveAll(dir)
-	}))
-	return db, nil
+type Purchase struct {
+	gormplugin.Model
+	Total int64
 }
 
-// An fx application borrows a worker id from its database when it starts, issues ids, and
-// gives the worker id back when it stops.
+// newDB opens the database of the application.
+func newDB(lc fx.Lifecycle) (*gorm.DB, error) {
+	db, pool, err := openMemory()
+	lc.Append(fx.StopHook(pool.Close))
+	return db, err
+}
+
+// insert stands for a module that writes when the application starts.
+func insert(lc fx.Lifecycle, db *gorm.DB) {
+	lc.Append(fx.StartHook(func() error {
+		row := Purchase{Total: 5}
+		err := errors.Join(db.AutoMigrate(&row), db.Create(&row).Error)
+		fmt.Println("the key is set:", row.ID > 0)
+		return err
+	}))
+}
+
+// An application with fx and GORM borrows a worker id from its database when it starts, fills
+// primary keys, and gives the worker id back when it stops.
 func Example() {
 	app := fx.New(
-		fx.NopLogger,
-		fx.Provide(database),
 		fx.Supply(idworker.Config{Namespace: "orders"}),
+		fx.Provide(newDB),
+		fx.Options(idworker.Module, idworker.GORM), // before every module that writes
+		fx.Invoke(insert),
+		fx.NopLogger,
+	)
+	ctx := context.Background()
+	fmt.Println(app.Start(ctx), app.Stop(ctx))
+	// Output:
+	// the key is set: true
+	// <nil> <nil>
+}
+
+// A worker id from Redis: redisseq.New takes the redis.UniversalClient of the graph.
+func Example_redis() {
+	app := fx.New(
+		fx.Supply(idworker.Config{Namespace: "orders"}),
+		fx.Provide(openRedis, redisseq.New),
 		fx.Options(idworker.Module),
 		fx.Invoke(func(lc fx.Lifecycle, w *idworker.IdWorker) {
 			lc.Append(fx.StartHook(func() error {
 				id, err := w.NextID()
-				if err != nil {
-					return err
-				}
-				p, err := w.Decode(id)
-				fmt.Println("an id of worker", p.Worker, err)
-				return nil
+				fmt.Println("an id:", id > 0)
+				return err
 			}))
 		}),
+		fx.NopLogger,
 	)
 	ctx := context.Background()
-	if err := app.Start(ctx); err != nil {
-		panic(err)
-	}
-	if err := app.Stop(ctx); err != nil {
-		panic(err)
-	}
-	// Output: an id of worker 1 <nil>
+	fmt.Println(app.Start(ctx), app.Stop(ctx))
+	// Output:
+	// an id: true
+	// <nil> <nil>
 }
 
 // A program without fx opens a worker and closes it itself.
 func ExampleOpen() {
 	ctx := context.Background()
-	db, err := gorm.Open(sqlite.Open(":memory:"), &gorm.Config{})
+	db, pool, err := openMemory()
 	if err != nil {
 		panic(err)
 	}
-	if pool, err := db.DB(); err == nil {
-		pool.SetMaxOpenConns(1) // each connection would have a database of its own
-		defer pool.Close()
-	}
+	defer pool.Close()
 	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, idworker.Clients{DB: db})
 	if err != nil {
 		panic(err)

@@ -3,6 +3,7 @@ package idworker_test
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"flag"
 	"log/slog"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/libtnb/sqlite"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -170,4 +172,36 @@ func centered(c lease.Center) fx.Option { return fx.Provide(func() lease.Center 
 func app(t testing.TB, w **idworker.IdWorker, opts ...fx.Option) *fxtest.App {
 	t.Helper()
 	return fxtest.New(t, fx.NopLogger, fx.Options(opts...), idworker.Module, fx.Populate(w))
+}
+
+// openRedis returns a client of an embedded server, which reports its run_id as Redis does, for
+// examples.
+func openRedis(lc fx.Lifecycle) (redis.UniversalClient, error) {
+	m := miniredis.NewMiniRedis()
+	if err := m.Start(); err != nil {
+		return nil, err
+	}
+	m.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
+		if cmd == "INFO" {
+			c.WriteBulk("redis_version:7.2.4\r\nrun_id:1\r\nmaster_replid:2\r\nmaster_replid2:0\r\n")
+		}
+		return cmd == "INFO"
+	})
+	client := redis.NewClient(&redis.Options{Addr: m.Addr()})
+	lc.Append(fx.StopHook(func() error {
+		defer m.Close()
+		return client.Close()
+	}))
+	return client, nil
+}
+
+// openMemory returns a database in memory, for examples.
+func openMemory() (*gorm.DB, *sql.DB, error) {
+	pool, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, nil, err
+	}
+	pool.SetMaxOpenConns(1) // each connection would have a database of its own
+	db, err := gorm.Open(sqlite.New(sqlite.Config{Conn: pool}), &gorm.Config{})
+	return db, pool, err
 }
