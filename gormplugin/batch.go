@@ -37,7 +37,7 @@ func (b *batch) Value(k any) any {
 // ids that the plugin gave them: to GORM a value with a key is a row that exists, which
 // Save updates and First looks for. Otherwise the outcome may be unknown, and the values
 // keep their ids so that another attempt cannot store them twice.
-func (p *Plugin) settleBatch(db *gorm.DB) {
+func (p *plugin) settleBatch(db *gorm.DB) {
 	stmt := db.Statement
 	b, ok := stmt.Context.Value(batchKey{}).(*batch)
 	if !ok || b.stmt != stmt {

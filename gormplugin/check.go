@@ -161,7 +161,7 @@ func checkTable(db *gorm.DB, model any, layout snowflake.Layout, cfg Config) (*T
 	if err := stmt.ParseWithSpecialTableName(model, db.Statement.Table); err != nil {
 		return nil, err
 	}
-	p := New(nil, cfg)
+	p := newPlugin(nil, cfg)
 	k := p.newKey(stmt.Schema, stmt.Name())
 	switch {
 	case k == nil || p.excluded(stmt):

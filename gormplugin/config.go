@@ -14,7 +14,7 @@ import (
 // defaultWait is the default of Config.Wait.
 const defaultWait = 2 * time.Second
 
-// Config configures a Plugin. The zero Config has all defaults. fx applications may
+// Config configures New. The zero Config has all defaults. fx applications may
 // supply one.
 type Config struct {
 	// TaggedOnly fills only keys tagged `idworker:"true"` or `idworker:"segment=NAME"`, such as

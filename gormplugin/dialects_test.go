@@ -26,7 +26,6 @@ import (
 	"gorm.io/gorm/logger"
 	"gorm.io/gorm/schema"
 
-	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/snowflake"
@@ -93,7 +92,7 @@ func second(t testing.TB, driver, dsn string) *sql.DB {
 	return db
 }
 
-func open(t testing.TB, d gorm.Dialector, p *gormplugin.Plugin, models ...any) *gorm.DB {
+func open(t testing.TB, d gorm.Dialector, p gorm.Plugin, models ...any) *gorm.DB {
 	db, err := gorm.Open(d, &gorm.Config{Logger: logger.Discard, TranslateError: true})
 	require.NoError(t, err)
 	pool, err := db.DB()
@@ -106,7 +105,7 @@ func open(t testing.TB, d gorm.Dialector, p *gormplugin.Plugin, models ...any) *
 	return db
 }
 
-func openSQLite(t testing.TB, p *gormplugin.Plugin, models ...any) *gorm.DB {
+func openSQLite(t testing.TB, p gorm.Plugin, models ...any) *gorm.DB {
 	return open(t, sqlite.Open(sqliteDSN(t)), p, models...)
 }
 

@@ -47,7 +47,7 @@ func (k *key) insertedBy(stmt *gorm.Statement) bool {
 	return true
 }
 
-func (p *Plugin) fillStructs(db *gorm.DB, k *key) error {
+func (p *plugin) fillStructs(db *gorm.DB, k *key) error {
 	stmt := db.Statement
 	rows, plain := stmt.ReflectValue, len(stmt.Clauses) == 0 // no ON CONFLICT, no IGNORE
 	if ok, err := k.heldBy(rows.Type()); !ok {

@@ -23,7 +23,7 @@ func (c *counting) NextIDs(_ context.Context, dst []int64) error {
 	return nil
 }
 
-func open(t *testing.T, p *Plugin) *gorm.DB {
+func open(t *testing.T, p *plugin) *gorm.DB {
 	db, err := gorm.Open(sqlite.Open(filepath.Join(t.TempDir(), "test.db")), &gorm.Config{Logger: logger.Discard})
 	require.NoError(t, err)
 	pool, err := db.DB()
@@ -37,7 +37,7 @@ func open(t *testing.T, p *Plugin) *gorm.DB {
 // A callback of the application may copy a statement and insert with the copy, which must
 // not release ids that are in use.
 func TestBatchBelongsToItsStatement(t *testing.T) {
-	db := open(t, New(&counting{}, Config{}))
+	db := open(t, newPlugin(&counting{}, Config{}))
 	copied := false
 	require.NoError(t, db.Callback().Create().Before("gorm:create").Register("copy", func(tx *gorm.DB) {
 		b, ok := tx.Statement.Context.(*batch)

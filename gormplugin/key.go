@@ -60,7 +60,7 @@ func (f *filler) keyOf(stmt *gorm.Statement) *key {
 	return k.(*key)
 }
 
-func (p *Plugin) newKey(s *schema.Schema, dialect string) *key {
+func (p *plugin) newKey(s *schema.Schema, dialect string) *key {
 	field, tag, err := findField(s)
 	tagged := tag != ""
 	if err == nil && (field == nil || !field.Creatable || !tagged && (p.cfg.TaggedOnly || hasSource(s, field))) {
@@ -371,7 +371,7 @@ func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 }
 
 // segment returns the source of the named segment.
-func (p *Plugin) segment(name string) (snowflake.Source, error) {
+func (p *plugin) segment(name string) (snowflake.Source, error) {
 	if p.cfg.Segments == nil {
 		return nil, errors.New("there are no segments; list them in idworker.Config.Segments, or set Config.Segments")
 	}

@@ -53,7 +53,7 @@ func mapsOf(dest any) ([]map[string]any, bool) {
 	return nil, false
 }
 
-func (p *Plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
+func (p *plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 	keys, empty := make([]mapKey, len(rows)), 0
 	var b *batch
 	var err error

@@ -24,24 +24,29 @@ const (
 	pluginName = "idworker"
 )
 
-// A Plugin fills primary keys. Create it with New and register it with db.Use. It is
-// safe for concurrent use and may serve several databases.
-type Plugin struct {
+type plugin struct {
 	source  snowflake.Source
 	cfg     Config
 	waited  error // the cause of the end of a context after Config.Wait
 	exclude map[string]bool
 }
 
-var _ gorm.Plugin = (*Plugin)(nil)
-
-// New returns a plugin that takes ids from source, such as an *snowlease.Worker. db.Use
-// reports a nil source and an invalid cfg:
+// New returns a plugin that fills primary keys with ids of source, such as an
+// *snowlease.Worker. db.Use reports a nil source and an invalid cfg, and refuses a second
+// plugin on a *gorm.DB with gorm.ErrRegistered:
 //
 //	err := db.Use(gormplugin.New(worker, gormplugin.Config{}))
-func New(source snowflake.Source, cfg Config) *Plugin {
+//
+// The plugin is safe for concurrent use and may serve several databases. Its Name is
+// "idworker". db.Use must not run concurrently with statements, since GORM does not lock its
+// callbacks.
+func New(source snowflake.Source, cfg Config) gorm.Plugin {
+	return newPlugin(source, cfg)
+}
+
+func newPlugin(source snowflake.Source, cfg Config) *plugin {
 	cfg = cfg.withDefaults()
-	p := &Plugin{
+	p := &plugin{
 		source:  source,
 		cfg:     cfg,
 		waited:  fmt.Errorf("no ids or numbers within the %v of gormplugin.Config.Wait: %w", cfg.Wait, context.DeadlineExceeded),
@@ -53,13 +58,10 @@ func New(source snowflake.Source, cfg Config) *Plugin {
 	return p
 }
 
-// Name returns "idworker", the plugin's name in GORM. db.Use refuses a second plugin of
-// that name on a *gorm.DB with gorm.ErrRegistered.
-func (p *Plugin) Name() string { return pluginName }
+func (p *plugin) Name() string { return pluginName }
 
-// Initialize registers the callbacks; db.Use calls it. It must not run concurrently with
-// statements on db, since GORM does not lock its callbacks.
-func (p *Plugin) Initialize(db *gorm.DB) error {
+// Initialize registers the callbacks; db.Use calls it.
+func (p *plugin) Initialize(db *gorm.DB) error {
 	if fault.Nil(p.source) {
 		return fmt.Errorf("gormplugin: the source of ids is nil (%T); pass the *snowlease.Worker", p.source)
 	}
@@ -73,7 +75,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	//     whose they are. upsert.go and found.go prepare for rows that are there already.
 	//  2. Settle: maps.go, upsert.go and found.go give values the keys of their rows, batch.go
 	//     takes back ids that no row has.
-	f := &filler{Plugin: p}
+	f := &filler{plugin: p}
 	// Before("*") runs before BEGIN, so that waiting for ids holds no connection. Other
 	// anchors are absent with SkipDefaultTransaction.
 	if err := db.Callback().Create().Before("*").Register("idworker:fill", f.fill); err != nil {
@@ -88,14 +90,14 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	})
 }
 
-// A filler is a Plugin on one database. What it keeps goes when the database does.
+// A filler is a plugin on one database. What it keeps goes when the database does.
 type filler struct {
-	*Plugin
+	*plugin
 	keys sync.Map // *schema.Schema -> *key
 }
 
 // excluded reports whether the statement inserts into a table of Config.Exclude.
-func (p *Plugin) excluded(stmt *gorm.Statement) bool {
+func (p *plugin) excluded(stmt *gorm.Statement) bool {
 	if len(p.exclude) == 0 {
 		return false
 	}

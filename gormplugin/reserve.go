@@ -19,7 +19,7 @@ const remedy = "insert in a start hook or later, not in fx.Invoke or a construct
 
 // reserve returns a batch with n ids of one reservation, which the statement keeps until
 // its end.
-func (p *Plugin) reserve(db *gorm.DB, k *key, n int) (*batch, error) {
+func (p *plugin) reserve(db *gorm.DB, k *key, n int) (*batch, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
@@ -55,7 +55,7 @@ func (k *key) holds(numbers []int64) error {
 
 // await gets the ids of b within Config.Wait. It checks the parent first, since a source that has
 // ids at hand does not.
-func (p *Plugin) await(b *batch) error {
+func (p *plugin) await(b *batch) error {
 	parent, ctx := b.Context, &b.waiting
 	if err := parent.Err(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (p *Plugin) await(b *batch) error {
 // method on, which a source that has ids at hand does not make.
 type waiting struct {
 	context.Context //nolint:containedctx // of which it is one
-	plugin          *Plugin
+	plugin          *plugin
 	timed           sync.Once
 	cancel          context.CancelFunc
 }

@@ -75,7 +75,7 @@ func provide(c graph, given struct {
 	return c.build(given.Config)
 }
 
-// pluginName is the name of gormplugin.Plugin, which stands in db.Plugins from db.Use on.
+// pluginName is the name of the plugin of gormplugin.New, which stands in db.Plugins from db.Use on.
 const pluginName = "idworker"
 
 // build returns a worker that starts and stops with the application.

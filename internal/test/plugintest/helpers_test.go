@@ -18,7 +18,7 @@ import (
 
 const worker = 21
 
-func newPlugin(t *testing.T) *gormplugin.Plugin {
+func newPlugin(t *testing.T) gorm.Plugin {
 	w, err := snowlease.Fixed(snowflake.Layout{}, worker)
 	require.NoError(t, err)
 	return gormplugin.New(w, gormplugin.Config{})
