@@ -71,7 +71,7 @@ type group struct {
 // groups are in the files that begin with ids, worker, numbers and config.
 func groups(p program) []group {
 	list := []group{
-		{"Ids", []*cobra.Command{decodeCommand(p), encodeCommand(), publicIDCommand(p), layoutCommand(), inspectCommand()}},
+		{"Ids", []*cobra.Command{decodeCommand(p), encodeCommand(), nextCommand(p), publicIDCommand(p), layoutCommand(), inspectCommand()}},
 		{"Worker ids", []*cobra.Command{workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), takeoverCommand(p), retireCommand(p)}},
 		{"Configuration", []*cobra.Command{configCommand()}},
 	}

@@ -30,6 +30,7 @@ func TestOperations(t *testing.T) {
 		require.NotContains(s, printed, "Type yes")
 		s.exits(exitNo, "init --yes --preset=wide", "nothing changed: it stays pinned to "+pinned+": use another namespace for layout=")
 
+		require.Regexp(s, `^(\d{18}\n){3}$`, s.ok("next -n 3"))
 		c := s.center()
 		g := s.lend(c)
 		require.Less(s, g.Floor, g.Now, "exact times")

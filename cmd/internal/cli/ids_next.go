@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/cmd/internal/cli/target"
+)
+
+func nextCommand(p program) *cobra.Command {
+	var (
+		store storeFlags
+		n     uint16
+	)
+	cmd := &cobra.Command{
+		Use:   "next --namespace NS [-n N]",
+		Short: "Print new ids, for SQL scripts and seeds",
+		Long: `Next leases a worker id of the namespace, prints ids that no process has issued, and
+releases the worker id. The namespace must exist; it has the layout and the lease.`,
+		Example: `  snowlease next --namespace orders -n 100`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := store.complete(cmd, false); err != nil {
+				return err
+			}
+			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
+				rec, err := o.Record(ctx, store.namespace)
+				if err != nil {
+					return err
+				}
+				layout, err := parseLayout(rec.Pin.Layout)
+				if err := errors.Join(rec.Pin.Err(), err); err != nil {
+					return err
+				}
+				w, err := snowlease.Open(ctx, o.Center, snowlease.Config{
+					Namespace: store.namespace, Layout: layout, Reserved: 1<<layout.WorkerBits - rec.Pin.Pool,
+					TTL: rec.Pin.MaxTTL, MaxTTL: rec.Pin.MaxTTL, Skew: rec.Pin.Skew,
+				})
+				if err != nil {
+					return err
+				}
+				ids := make([]int64, n)
+				err = errors.Join(w.NextIDs(ctx, ids), w.Close())
+				for i := 0; err == nil && i < len(ids); i++ {
+					_, err = fmt.Fprintln(cmd.OutOrStdout(), ids[i])
+				}
+				return err
+			})
+		},
+	}
+	store.register(cmd, p)
+	cmd.Flags().Uint16VarP(&n, "count", "n", 1, "how many ids, at most 65535")
+	return cmd
+}
