@@ -33,10 +33,11 @@ build: ## compile all packages, and the programs into bin/
 	go build -o bin/ ./cmd/...
 
 .PHONY: lint
-lint: ## go vet, golangci-lint, gofmt, go mod tidy, versions, imports, the API, workflows, types on other platforms
+lint: ## go vet, golangci-lint, gofmt, subjects of commits, go mod tidy, versions, imports, the API, workflows, types on other platforms
 	go vet -tags prove ./...
 	scripts/golangci-lint.sh run --allow-parallel-runners
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted; exit 1; fi
+	@git log --no-merges --invert-grep --grep=dependabot --since='2026-11-28 18:00 UTC' --format=%s | awk '!/^[A-Za-z0-9][A-Za-z0-9., \/-]*: ./ || length > 72 { print "commit subject, not \"room: what it does\" in 72 characters: " $$0; bad = 1 } END { exit bad }'
 	scripts/tidy.sh -diff
 	scripts/version.sh
 	scripts/check-imports.sh
