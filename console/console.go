@@ -142,9 +142,9 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	dir, file := path.Split(r.URL.Path)
 	switch path.Base(dir) + "/" + file {
 	case "api/workers":
-		reply(w, http.StatusOK, c.workers(r.Context()))
+		reply(w, http.StatusOK, c.workers())
 	case "api/status":
-		reply(w, http.StatusOK, c.status(r.Context(), p))
+		reply(w, http.StatusOK, c.status(p))
 	case "api/segments":
 		reply(w, http.StatusOK, c.segments.all())
 	case "api/slots":
@@ -218,9 +218,9 @@ type page struct {
 func (g page) Worse() bool { return g.Worst.Outlook.Level.rank() > g.Status.Outlook.Level.rank() }
 
 func (c *console) page(r *http.Request, p *panel) page {
-	all := c.workers(r.Context())
+	all := c.workers()
 	slices.SortStableFunc(all, func(a, b entry) int { return b.Outlook.Level.rank() - a.Outlook.Level.rank() })
-	g := page{Status: c.status(r.Context(), p), Worst: all[0], N: p.n, Segments: c.segments.all()}
+	g := page{Status: c.status(p), Worst: all[0], N: p.n, Segments: c.segments.all()}
 	for _, q := range g.Segments {
 		if q.Outlook.Level.rank() > g.Worst.Outlook.Level.rank() {
 			g.Worst = entry{Namespace: "segment " + q.Name, Outlook: q.Outlook}
@@ -250,10 +250,10 @@ func (e entry) Word() string {
 	return e.Outlook.Level.Word()
 }
 
-func (c *console) workers(ctx context.Context) []entry {
+func (c *console) workers() []entry {
 	var all []entry
 	for _, p := range c.panels {
-		st, o, _ := p.look(ctx)
+		st, o, _ := p.look()
 		all = append(all, entry{N: p.n, Namespace: st.Namespace, Worker: st.Worker, State: st.State, Outlook: o, Error: st.Error})
 	}
 	return all

@@ -223,7 +223,7 @@ func TestLinksOfTheOutlook(t *testing.T) {
 		file, anchor, _ := strings.Cut(strings.TrimPrefix(link, "https://github.com/snowlease/snowlease/blob/main/"), "#")
 		page, err := os.ReadFile("../" + file)
 		require.NoError(t, err)
-		heading := regexp.MustCompile(`(?mi)^#+ ` + strings.ReplaceAll(anchor, "-", " ") + `$`)
+		heading := regexp.MustCompile(`(?mi)^#+ ` + strings.ReplaceAll(anchor, "-", ",? ") + `$`)
 		require.Regexp(t, heading, string(page), link)
 	}
 }

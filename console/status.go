@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -28,14 +27,14 @@ type status struct {
 }
 
 // look returns what the worker is doing, what will happen, and whether it is healthy.
-func (p *panel) look(ctx context.Context) (snowlease.Status, outlook, bool) {
+func (p *panel) look() (snowlease.Status, outlook, bool) {
 	err := p.worker.Healthy()
 	st := p.worker.Status()
 	return st, newOutlook(st, err, now()), err == nil
 }
 
-func (c *console) status(ctx context.Context, p *panel) status {
-	was, o, healthy := p.look(ctx)
+func (c *console) status(p *panel) status {
+	was, o, healthy := p.look()
 	st := status{
 		Outlook: o, Process: c.process, Status: was, Ready: healthy,
 		Ends: printable.Time(p.worker.Layout().Ends().UnixMilli()).UTC(), Rate: p.history.rate(was.Issued), Host: now(),

@@ -39,7 +39,7 @@ func TestGORM(t *testing.T) {
 	database := fx.Supply(newSQLite(t))
 	var db *gorm.DB
 	app := fxtest.New(t, fx.Supply(cfg), database, fx.Options(idworker.Module, idworker.GORM),
-		fx.Supply(gormplugin.Config{Exclude: []string{"excludeds"}}), fx.Populate(&db))
+		fx.Supply(gormplugin.Config{Exclude: []string{"excludeds"}}), fx.Populate(&db)) //nolint:misspell // a table
 	require.NoError(t, db.AutoMigrate(&Order{}, &Invoice{}, &Member{}, &Excluded{}))
 	fails := func(row any, target error) {
 		err := db.Create(row).Error

@@ -37,7 +37,7 @@ func Open(ctx context.Context, cfg Config, clients Clients) (*IdWorker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.build(clients.wiring()) //nolint:contextcheck // build does no I/O
+	b, err := p.build(clients.wiring())
 	if err != nil {
 		return nil, err
 	}

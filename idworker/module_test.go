@@ -101,8 +101,8 @@ func TestStartAfterStop(t *testing.T) {
 			last := int64(0)
 			for round := range 3 {
 				a.RequireStart()
-				for _, next := range []func() (int64, error){w.NextID, stream.NextID} {
-					id, err := next()
+				for _, next := range []func(context.Context) (int64, error){w.NextIDWait, stream.NextIDWait} {
+					id, err := next(t.Context())
 					require.NoError(t, err)
 					id &^= 31 << 12 // whatever the business number
 					require.Greater(t, id, last)

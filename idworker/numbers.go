@@ -98,7 +98,7 @@ func provideNumbers(cfg Config, c graph) (*Numbers, error) {
 func OpenNumbers(ctx context.Context, cfg Config, clients Clients) (*Numbers, error) {
 	w := clients.wiring()
 	w.numbers = past(w.Center)
-	s, err := newNumbers(cfg, w) //nolint:contextcheck // it does no I/O
+	s, err := newNumbers(cfg, w)
 	if err != nil {
 		return nil, err
 	}
