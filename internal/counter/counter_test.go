@@ -56,7 +56,8 @@ func opening(t testing.TB) *redistest.Store {
 
 func next(t testing.TB, s interface {
 	NextIDWait(ctx context.Context) (int64, error)
-}) int64 {
+},
+) int64 {
 	t.Helper()
 	id, err := counter.Soon(s)
 	require.NoError(t, err)

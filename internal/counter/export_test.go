@@ -12,7 +12,8 @@ import (
 // Soon is NextIDWait for as long as a call of Redis may take.
 func Soon(s interface {
 	NextIDWait(ctx context.Context) (int64, error)
-}) (int64, error) {
+},
+) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
 	return s.NextIDWait(ctx)
