@@ -77,7 +77,7 @@ func TestEveryFieldHasAnEffect(t *testing.T) {
 		"TTL":        asks(func(c *snowlease.Config) { c.TTL = time.Minute }, func(r lease.Request) any { return r.TTL }, time.Minute),
 		"MaxTTL":     asks(func(c *snowlease.Config) { c.MaxTTL = time.Minute }, func(r lease.Request) any { return r.MaxTTL }, time.Minute),
 		"Skew":       asks(func(c *snowlease.Config) { c.Skew = time.Second }, func(r lease.Request) any { return r.Skew }, time.Second),
-		"ExactTimes": asks(func(c *snowlease.Config) { c.ExactTimes = true }, func(r lease.Request) any { return r.Ahead }, time.Duration(0)),
+		"ExactTimes": asks(func(c *snowlease.Config) { c.ExactTimes = true }, func(r lease.Request) any { return r.MaxLead }, time.Duration(0)),
 		"Business": func(t *testing.T) {
 			w, err := snowlease.Open(t.Context(), memcenter.New(), snowlease.Config{Namespace: "orders", Business: 3, Layout: snowflake.Layout{WorkerBits: 5, BusinessBits: 5, SequenceBits: 12}})
 			require.NoError(t, err)

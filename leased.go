@@ -54,7 +54,7 @@ func (l *leased) Close() error { return l.keeper.Stop(context.Background()) }
 
 // Reset refuses a center of one host: the copy may have the same host.
 func (l *leased) Reset(ctx context.Context) error {
-	if l.center.Promise != "" {
+	if l.center.Uniqueness != "" {
 		return errCopies
 	}
 	return l.keeper.Reset(ctx)

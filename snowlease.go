@@ -75,7 +75,7 @@ func Init(ctx context.Context, center lease.Center, cfg Config) error {
 	if init == nil {
 		return fmt.Errorf("snowlease: init: %w: %s creates no namespaces", errors.ErrUnsupported, lease.Name(center))
 	}
-	req.Local = time.Now().UnixMilli()
+	req.CallerTime = time.Now().UnixMilli()
 	if err := init(ctx, req); err != nil {
 		return fmt.Errorf("snowlease: init: %w", err)
 	}

@@ -228,5 +228,5 @@ func TestResetOfAHostsCenter(t *testing.T) {
 type promising struct{ lease.Center }
 
 func (p promising) Extras() lease.Extras {
-	return lease.Extras{Promise: "unique on this host"}
+	return lease.Extras{Uniqueness: "unique on this host"}
 }

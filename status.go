@@ -35,8 +35,8 @@ type Status struct {
 	// Holder names this process in the center: Config.Holder, by default
 	// program@host:pid.
 	Holder string `json:"holder"`
-	// Promise says how far worker ids are unique, if that depends on the host.
-	Promise string `json:"promise,omitempty"`
+	// Uniqueness says how far worker ids are unique, if that depends on the host.
+	Uniqueness string `json:"uniqueness,omitempty"`
 	// Layout is the layout's fingerprint, such as "epoch=1577808000000 unit=1ms
 	// bits=41/5/0/17".
 	Layout string `json:"layout"`
@@ -150,7 +150,7 @@ func (st Status) String() string {
 func (w *Worker) Status() Status {
 	x := w.source.Extras()
 	st := Status{
-		State: StateReady, Namespace: w.cfg.Namespace, Center: x.Name, Holder: w.cfg.Holder, Promise: x.Promise, Layout: w.cfg.Layout.String(),
+		State: StateReady, Namespace: w.cfg.Namespace, Center: x.Name, Holder: w.cfg.Holder, Uniqueness: x.Uniqueness, Layout: w.cfg.Layout.String(),
 		Worker: -1, Business: w.cfg.Business, Pool: w.pool, Batches: w.sizes.load(),
 	}
 	w.source.Report(&st)

@@ -196,7 +196,7 @@ func TestBorrowAcrossAFailover(t *testing.T) {
 	t.Parallel()
 	s := newStore(true, true)
 	c, req := casstore.New(s), request("orders")
-	req.Last, req.Ahead = 0, req.MaxTTL
+	req.Last, req.MaxLead = 0, req.MaxTTL
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	var forgotten lease.Grant
 	s.between = func() {

@@ -186,7 +186,7 @@ func rows(all []slot) []slot {
 func view(s lease.Slot, worker, token int64) slot {
 	v := slot{
 		Worker: s.Worker, Token: s.Token, Holder: printable.Text(s.Holder),
-		Since: millis(s.Since), Until: millis(s.Expires), Mark: millis(s.Mark), State: free,
+		Since: millis(s.Since), Until: millis(s.Expires), Mark: millis(s.HighWater), State: free,
 	}
 	switch {
 	case s.Expires >= s.Now && s.Worker == worker && s.Token == token:
@@ -194,9 +194,9 @@ func view(s lease.Slot, worker, token int64) slot {
 	case s.Expires >= s.Now:
 		v.State = lent
 	case !s.Free() && s.Holder == "":
-		v.State, v.Until = spare, millis(s.Mark)
+		v.State, v.Until = spare, millis(s.HighWater)
 	case !s.Free():
-		v.State, v.Until = waiting, millis(max(s.Expires, s.Mark))
+		v.State, v.Until = waiting, millis(max(s.Expires, s.HighWater))
 	case s.Holder != "":
 		v.State = lapsed
 	}

@@ -32,7 +32,7 @@ func pool(n, lent int) answers {
 	for i := range slots {
 		slots[i] = lease.Slot{Worker: int64(i), Now: 1000}
 		if i < lent {
-			slots[i].Token, slots[i].Holder, slots[i].Expires, slots[i].Mark = 1, "app@host:1", 2000, 2000
+			slots[i].Token, slots[i].Holder, slots[i].Expires, slots[i].HighWater = 1, "app@host:1", 2000, 2000
 		}
 	}
 	return slots
@@ -69,10 +69,10 @@ func TestRowsOfTheTable(t *testing.T) {
 			{Worker: 0, Token: 1, Holder: "back@host:1", Expires: now - 9, Now: now},
 			{Worker: 1, Token: 2, Holder: "gone@host:1", Expires: now - 9, Now: now},
 			{Worker: 2, Token: 3, Holder: "back@host:1", Expires: now + 9, Now: now},
-			{Worker: 3, Token: 4, Holder: "gone@host:2", Expires: now - 9, Mark: now + 9, Now: now},
+			{Worker: 3, Token: 4, Holder: "gone@host:2", Expires: now - 9, HighWater: now + 9, Now: now},
 			{Worker: 4, Now: now},
 			{Worker: 5, Token: 6, Holder: "own@host:1", Expires: now + 9, Now: now},
-			{Worker: 6, Mark: now + 9, Now: now}, // by a first start
+			{Worker: 6, HighWater: now + 9, Now: now}, // by a first start
 		}})
 		got, _ := slotsOf(t, h)
 		require.Equal(t, []any{"orders", "memory", 7, 0}, []any{got.Namespace, got.Center, got.Size, got.Left})

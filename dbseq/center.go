@@ -71,7 +71,7 @@ func centerOn(c *sqlconn.Conn, err error) (*Center, error) {
 // "mysql 127.0.0.1:3306/app". After New it is the dialect only.
 func (c *Center) String() string { return c.conn.Name }
 
-// Extras returns all fields of lease.Extras except Promise.
+// Extras returns all fields of lease.Extras except Uniqueness.
 func (c *Center) Extras() lease.Extras {
 	o := operator{c}
 	return lease.Extras{
@@ -136,11 +136,11 @@ func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, erro
 		floor int64
 	}
 	rows, err := sqlconn.All(ctx, c.conn, nil, "slots", sqlconn.Args{"ns": namespace, "pool": pool}, func(s *row) []any {
-		return []any{&s.Worker, &s.Token, &s.floor, &s.Holder, &s.Since, &s.Expires, &s.Mark, &s.Now}
+		return []any{&s.Worker, &s.Token, &s.floor, &s.Holder, &s.Since, &s.Expires, &s.HighWater, &s.Now}
 	})
 	var slots []lease.Slot
 	for _, s := range rows {
-		r := rules.Slot{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.floor, Expires: s.Expires, Mark: s.Mark}
+		r := rules.Slot{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.floor, Expires: s.Expires, Mark: s.HighWater}
 		if err := r.Check(s.Worker); err != nil {
 			return nil, err
 		}

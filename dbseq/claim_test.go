@@ -62,7 +62,7 @@ func TestClaimChecksAllAgain(t *testing.T) {
 			s, c, n := fresh(t)
 			n.before = once("UPDATE snowlease_slot", func() { test.between(t, s) })
 			req := request("orders", 1)
-			req.Local = time.Now().UnixMilli()
+			req.CallerTime = time.Now().UnixMilli()
 			g, err := c.Acquire(t.Context(), req)
 			require.ErrorAs(t, err, test.want)
 			require.Zero(t, g)
@@ -102,7 +102,7 @@ func TestClaimAheadChecksAllAgain(t *testing.T) {
 			t.Parallel()
 			s, c, n := countedByAClock(t, engines[0], engines[0].dsn(t))
 			req := request("orders", 1)
-			req.TTL, req.Ahead = 5*time.Minute, 9*time.Minute
+			req.TTL, req.MaxLead = 5*time.Minute, 9*time.Minute
 			require.NoError(t, c.Extras().Init(t.Context(), req))
 			now := number(t, s.db, "SELECT ms FROM snowlease_host")
 			rawExec(t, s.db, "UPDATE snowlease_meta SET quarantine_ms = ?", now+6*60_000)
@@ -231,7 +231,7 @@ func TestRenewalChecksAllAgain(t *testing.T) {
 				t.Parallel()
 				s, member, n := countedByAClock(t, engines[0], engines[0].dsn(t))
 				req := request("orders", 1)
-				req.TTL, req.Ahead = cmp.Or(c.ttl, 5*time.Minute), 9*time.Minute
+				req.TTL, req.MaxLead = cmp.Or(c.ttl, 5*time.Minute), 9*time.Minute
 				g := first(t, member, req)
 				minutes := func(n int64) int64 { return g.Now + n*60_000 }
 				if c.lost > 0 {

@@ -32,7 +32,7 @@ func Example() {
 		Namespace: "orders", Layout: "41/5/0/17", Holder: "orders@host-1", Owner: lease.NewOwner(),
 		Pool: 32, First: 0, Last: 31,
 		TTL: 30 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second,
-		Local: time.Now().UnixMilli(),
+		CallerTime: time.Now().UnixMilli(),
 	}
 	// After Init, a new namespace lends at once.
 	if err := center.Extras().Init(ctx, request); err != nil {

@@ -31,7 +31,7 @@ func TestPromotion(t *testing.T) {
 			before, after := center(t, e.db(t, p.primary.DSN())), center(t, e.db(t, p.replica.DSN()))
 			ask := func() lease.Request {
 				req := request("orders", 4)
-				req.Ahead = req.MaxTTL - 250*time.Millisecond
+				req.MaxLead = req.MaxTTL - 250*time.Millisecond
 				return req
 			}
 			known, renewed := first(t, before, ask()), acquire(t, before, ask())

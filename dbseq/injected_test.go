@@ -234,7 +234,7 @@ func TestFaultsWhileItIsPrepared(t *testing.T) {
 	t.Run("a clock that is far off", func(t *testing.T) {
 		db, c, _ := fresh()
 		req := request("orders", 2)
-		req.Local = time.Now().Add(time.Hour).UnixMilli()
+		req.CallerTime = time.Now().Add(time.Hour).UnixMilli()
 		_, err := c.Acquire(t.Context(), req)
 		require.ErrorAs(t, err, new(*lease.ClockError))
 		require.False(t, db.Migrator().HasTable("snowlease_slot"), "before anything is written")

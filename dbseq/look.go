@@ -32,7 +32,7 @@ type call struct {
 func (c *Center) newCall(req lease.Request, known lease.Pin, borrow bool) *call {
 	spent := rules.Spent(req.Owner)
 	k := &call{
-		req: req, known: known, start: time.Now(), borrow: borrow, veto: borrow && req.Local != 0, compares: c.conn.Compares(),
+		req: req, known: known, start: time.Now(), borrow: borrow, veto: borrow && req.CallerTime != 0, compares: c.conn.Compares(),
 		args: sqlconn.Args{
 			"ns": req.Namespace, "pool": req.Pool, "first": req.First, "last": req.Last,
 			"owner": hex.EncodeToString(req.Owner[:]), "spent": hex.EncodeToString(spent[:]), "holder": text(req.Holder, 255),
@@ -53,14 +53,14 @@ func (k *call) pinned(pin lease.Pin) {
 	k.pin, k.by = pin, rules.By(pin, k.req)
 	a := k.args
 	a["pin"], a["kept"] = pin.String(), ms(pin.Hold())
-	a["ttl"], a["maxttl"], a["ahead"] = ms(k.by.TTL), ms(k.by.MaxTTL), ms(k.by.Ahead)
+	a["ttl"], a["maxttl"], a["ahead"] = ms(k.by.TTL), ms(k.by.MaxTTL), ms(k.by.MaxLead)
 	a["skew"] = ms(rules.Held(lease.Grant{Request: k.req, Pinned: k.known}, pin).Skew)
 }
 
 // clock bounds the server's clock by the caller's current time.
 func (k *call) clock() {
 	if k.veto {
-		local := k.req.Local + time.Since(k.start).Milliseconds()
+		local := k.req.CallerTime + time.Since(k.start).Milliseconds()
 		k.args["lo"], k.args["hi"] = local-ms(lease.MaxClockError), local+ms(lease.MaxClockError)
 	}
 }

@@ -234,7 +234,7 @@ func TestSlotsCreatedLate(t *testing.T) {
 				other := s.center(t)
 				req := func() lease.Request {
 					r := request("orders", 1)
-					r.Skew, r.Ahead = at.skew, r.MaxTTL-250*time.Millisecond
+					r.Skew, r.MaxLead = at.skew, r.MaxTTL-250*time.Millisecond
 					return r
 				}
 				if at.dies {

@@ -151,7 +151,7 @@ func first(t testing.TB, c *dbseq.Center, req lease.Request) lease.Grant {
 
 // soon makes req one that waits only milliseconds after a loss.
 func soon(req lease.Request) lease.Request {
-	req.TTL, req.Skew, req.Ahead = req.MaxTTL/2, 0, req.MaxTTL
+	req.TTL, req.Skew, req.MaxLead = req.MaxTTL/2, 0, req.MaxTTL
 	return req
 }
 

@@ -408,7 +408,7 @@ func settle(t *testing.T, c lease.Center) {
 // borrow waits until a worker id is free.
 func borrow(t *testing.T, c lease.Center, req lease.Request) (g lease.Grant) {
 	t.Helper()
-	req.Ahead = req.MaxTTL - 250*time.Millisecond
+	req.MaxLead = req.MaxTTL - 250*time.Millisecond
 	require.Eventually(t, func() bool {
 		var err error
 		g, err = c.Acquire(t.Context(), req)

@@ -110,7 +110,7 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*ce
 }
 
 func (c *center) Extras() lease.Extras {
-	return lease.Extras{Name: c.String(), Warnings: slices.Clone(c.warnings), Promise: c.promise, Lister: lister{c}}
+	return lease.Extras{Name: c.String(), Warnings: slices.Clone(c.warnings), Uniqueness: c.promise, Lister: lister{c}}
 }
 
 // String returns the name of the source and the directory.
@@ -122,7 +122,7 @@ func (c *center) String() string {
 }
 
 // Acquire lends a worker id from the source. It returns the same worker id to the same
-// owner. It ignores req.Ahead and req.Local. It does not end with ctx once it has begun to
+// owner. It ignores req.MaxLead and req.CallerTime. It does not end with ctx once it has begun to
 // use the disk.
 //
 // Errors: *lease.NoFreeWorkerError if source lock or hash finds no worker id; ErrHeld;
@@ -356,7 +356,7 @@ func (c lister) Slots(ctx context.Context, namespace string) ([]lease.Slot, erro
 	records, err := c.dir.list(namespace)
 	slots, now := []lease.Slot{}, c.now().UnixMilli()
 	for _, r := range records {
-		s := lease.Slot{Worker: r.Worker, Token: r.Token, Holder: r.Holder, Since: r.Since, Mark: r.Mark, Now: now}
+		s := lease.Slot{Worker: r.Worker, Token: r.Token, Holder: r.Holder, Since: r.Since, HighWater: r.Mark, Now: now}
 		if r.Owner != [16]byte{} {
 			s.Expires = r.Mark
 		}

@@ -80,7 +80,7 @@ func (s *site) mark(w int64) int64 {
 	require.NoError(s, err)
 	for _, slot := range slots {
 		if slot.Worker == w {
-			return slot.Mark
+			return slot.HighWater
 		}
 	}
 	return -1
@@ -391,8 +391,8 @@ func TestSlotsAreShown(t *testing.T) {
 	slots, err := s.center().Extras().Lister.Slots(t.Context(), "orders")
 	require.NoError(t, err)
 	require.Equal(t, []lease.Slot{
-		{Worker: 0, Token: 1, Mark: given.Floor, Now: s.ms.Load()},
-		{Worker: 1, Token: 1, Holder: "shop", Since: g.Since, Expires: g.Ceiling, Mark: g.Ceiling, Now: s.ms.Load()},
+		{Worker: 0, Token: 1, HighWater: given.Floor, Now: s.ms.Load()},
+		{Worker: 1, Token: 1, Holder: "shop", Since: g.Since, Expires: g.Ceiling, HighWater: g.Ceiling, Now: s.ms.Load()},
 	}, slots)
 	_, err = c.Extras().Lister.Slots(t.Context(), "a b")
 	require.Error(t, err)

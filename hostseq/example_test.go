@@ -46,7 +46,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(center.Extras().Promise)
+	fmt.Println(center.Extras().Uniqueness)
 	// Output:
 	// worker id 5 is set by hand: unique if no other process of the namespace is given it; no record is kept, so ids can repeat if the clock is set back across a restart
 }

@@ -69,7 +69,7 @@ func TestChoice(t *testing.T) {
 			}
 			require.NoError(t, err)
 			for _, want := range test.promise {
-				require.Contains(t, c.Extras().Name+": "+c.Extras().Promise, want)
+				require.Contains(t, c.Extras().Name+": "+c.Extras().Uniqueness, want)
 			}
 			require.Len(t, c.Extras().Warnings, test.warnings)
 		})

@@ -236,7 +236,7 @@ func (c Config) Request() (lease.Request, error) {
 	}
 	var asked lease.Request
 	err = snowlease.Init(context.Background(), recorder{request: &asked}, p.core)
-	asked.Local = 0
+	asked.CallerTime = 0
 	return asked, err
 }
 

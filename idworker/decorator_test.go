@@ -62,7 +62,7 @@ func TestDecoratedCenters(t *testing.T) {
 			st := w.Status()
 			require.NotContains(t, st.Center, "traced")
 			require.Contains(t, j.String(), st.Center)
-			require.Equal(t, c.promise, st.Promise != "")
+			require.Equal(t, c.promise, st.Uniqueness != "")
 			require.Equal(t, c.warns, strings.Contains(j.String(), `msg="lease center"`), j.String())
 			slots, err := w.Slots(t.Context())
 			require.NoError(t, err)

@@ -373,7 +373,7 @@ func TestLocalMode(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, worker, p.Worker)
 	require.Contains(t, w.Status().Center, "local (explicit in ")
-	require.NotEmpty(t, w.Status().Promise)
+	require.NotEmpty(t, w.Status().Uniqueness)
 	require.ErrorContains(t, w.Reset(t.Context()), "a copied process")
 	_, err = idworker.Open(t.Context(), cfg, idworker.Clients{})
 	require.ErrorIs(t, err, hostseq.ErrHeld, "another process has it")

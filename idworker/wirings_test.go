@@ -135,7 +135,7 @@ func virtually(t *testing.T, c idworker.Config, see func(*testing.T, *idworker.I
 
 func asked(t *testing.T, c idworker.Config) (seen string) {
 	virtually(t, c, func(_ *testing.T, _ *idworker.IdWorker, r *request) {
-		seen = fmt.Sprintf("Namespace:%v Layout:%v Holder:%v Pool:%v First:%v Last:%v TTL:%v MaxTTL:%v Skew:%v Ahead:%v", r.Namespace, r.Layout, r.Holder, r.Pool, r.First, r.Last, r.TTL, r.MaxTTL, r.Skew, r.Ahead)
+		seen = fmt.Sprintf("Namespace:%v Layout:%v Holder:%v Pool:%v First:%v Last:%v TTL:%v MaxTTL:%v Skew:%v Ahead:%v", r.Namespace, r.Layout, r.Holder, r.Pool, r.First, r.Last, r.TTL, r.MaxTTL, r.Skew, r.MaxLead)
 	})
 	return seen
 }
@@ -259,7 +259,7 @@ func TestMaxAge(t *testing.T) {
 func onThisHost(t *testing.T, c idworker.Config) (seen string) {
 	virtually(t, c, func(_ *testing.T, w *idworker.IdWorker, _ *request) {
 		st := w.Status()
-		seen = fmt.Sprintf("worker %d of %s, %s", st.Worker, st.Center, st.Promise)
+		seen = fmt.Sprintf("worker %d of %s, %s", st.Worker, st.Center, st.Uniqueness)
 	})
 	return seen
 }

@@ -64,9 +64,9 @@ type Extras struct {
 	Name string
 	// Warnings are dangers to the leases. A start logs them.
 	Warnings []string
-	// Promise says in one line how far worker ids are unique, if that depends on the host:
+	// Uniqueness says in one line how far worker ids are unique, if that depends on the host:
 	// see package hostseq.
-	Promise string
+	Uniqueness string
 	// Lister lists the slots, and Operator maintains namespaces.
 	Lister   Lister
 	Operator Operator
@@ -114,14 +114,14 @@ type Request struct {
 	// Skew is how far behind the latest time it ever showed the center's clock may be when
 	// the center loses records. At most half of TTL. The center pins the greatest.
 	Skew time.Duration
-	// Ahead is how far ahead of the center's clock a range may begin after a loss of
+	// MaxLead is how far ahead of the center's clock a range may begin after a loss of
 	// records. At most MaxTTL. With 0, times are exact: nothing is lent until the clock has
 	// passed everything that may have been forgotten.
-	Ahead time.Duration
-	// Local is the caller's wall clock in Unix milliseconds at the time of the call. The
+	MaxLead time.Duration
+	// CallerTime is the caller's wall clock in Unix milliseconds at the time of the call. The
 	// center may refuse a grant because of it (see MaxClockError), but never computes with
 	// it. 0 disables the check.
-	Local int64
+	CallerTime int64
 }
 
 // MaxClockError is how far the center's clock and the caller's may differ when a worker id
@@ -161,8 +161,8 @@ func (r Request) Validate() error {
 	f.Check(r.TTL > r.MaxTTL, "TTL %v is above MaxTTL %v", r.TTL, r.MaxTTL)
 	f.Check(r.MaxTTL > 24*time.Hour, "MaxTTL %v is above 24h", r.MaxTTL)
 	f.Check(r.Skew < 0 || r.Skew*2 > r.TTL, "skew %v is not 0 to half of the TTL %v", r.Skew, r.TTL)
-	f.Check(r.Ahead < 0 || r.Ahead > r.MaxTTL, "ahead %v is not 0 to MaxTTL %v", r.Ahead, r.MaxTTL)
-	for _, d := range []time.Duration{r.TTL, r.MaxTTL, r.Skew, r.Ahead} {
+	f.Check(r.MaxLead < 0 || r.MaxLead > r.MaxTTL, "max lead %v is not 0 to MaxTTL %v", r.MaxLead, r.MaxTTL)
+	for _, d := range []time.Duration{r.TTL, r.MaxTTL, r.Skew, r.MaxLead} {
 		f.Check(d%time.Millisecond != 0, "duration %v is not a whole number of milliseconds", d)
 	}
 	return errors.Join(CheckNamespace(r.Namespace), f.Err())
@@ -194,17 +194,17 @@ type Grant struct {
 // A Slot is what the center has on record for one worker id. Times are Unix milliseconds of
 // the center's clock.
 type Slot struct {
-	Worker  int64
-	Token   int64
-	Holder  string // empty: never lent, or given back
-	Since   int64  // when the holder borrowed it; 0 with an empty Holder
-	Expires int64  // when the lease ends; 0 or in the past: nobody holds it; see Free
-	Mark    int64  // no id of this worker is above it
-	Now     int64  // when this was read
+	Worker    int64
+	Token     int64
+	Holder    string // empty: never lent, or given back
+	Since     int64  // when the holder borrowed it; 0 with an empty Holder
+	Expires   int64  // when the lease ends; 0 or in the past: nobody holds it; see Free
+	HighWater int64  // no id of this worker is above it
+	Now       int64  // when this was read
 }
 
 // Free reports whether the slot could be lent when it was read.
-func (s Slot) Free() bool { return s.Expires < s.Now && s.Mark < s.Now }
+func (s Slot) Free() bool { return s.Expires < s.Now && s.HighWater < s.Now }
 
 // Name returns the Extras.Name of c, or its type if that is empty.
 func Name(c Center) string { return cmp.Or(c.Extras().Name, fmt.Sprintf("%T", c)) }

@@ -40,7 +40,7 @@
 //	         mark = ceiling = max(now+TTL, min(floor+TTL, now+MaxTTL))
 //	         expires = now+TTL, and token rises.
 //	         While quarantine >= now, ranges begin ahead of the clock: quarantine and mark
-//	         only have to be below now+Ahead. The same owner gets the same grant again,
+//	         only have to be below now+MaxLead. The same owner gets the same grant again,
 //	         but need not if it is below a quarantine.
 //	renew    The grant is lost unless the owner matches and expires >= now+skew.
 //	         If floor < quarantine: floor, mark, token and expires as in acquire.

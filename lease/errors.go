@@ -55,7 +55,7 @@ func (e *NoFreeWorkerError) Wait() time.Duration { return max(0, e.Soonest.Sub(e
 const NothingOnRecord = "nothing is on record for this namespace"
 
 // QuarantineError is returned while a center that may have lost grants lends nothing.
-// That takes MaxTTL + Skew less Request.Ahead: by default, the skew and a quarter of a
+// That takes MaxTTL + Skew less Request.MaxLead: by default, the skew and a quarter of a
 // second.
 type QuarantineError struct {
 	Namespace string

@@ -245,12 +245,12 @@ func TestUsed(t *testing.T) {
 	const now = 1_000_000
 	c := metrics.NewPoolOf(worker{snowlease.Status{Pool: snowlease.Pool{Size: 8, First: 1, Last: 6}}, func(context.Context) ([]lease.Slot, error) {
 		return []lease.Slot{
-			{Worker: 0, Now: now, Holder: "outside", Expires: now + 5000, Mark: now + 5000},
-			{Worker: 1, Now: now, Holder: "lent", Expires: now + 5000, Mark: now + 5000},
-			{Worker: 2, Now: now, Holder: "killed", Expires: now - 1, Mark: now + 5000},
-			{Worker: 3, Now: now, Holder: "killed long ago", Expires: now - 5000, Mark: now - 1},
-			{Worker: 4, Now: now, Mark: now + 30_000}, // never lent, or given back
-			{Worker: 5, Now: now, Mark: now - 1},
+			{Worker: 0, Now: now, Holder: "outside", Expires: now + 5000, HighWater: now + 5000},
+			{Worker: 1, Now: now, Holder: "lent", Expires: now + 5000, HighWater: now + 5000},
+			{Worker: 2, Now: now, Holder: "killed", Expires: now - 1, HighWater: now + 5000},
+			{Worker: 3, Now: now, Holder: "killed long ago", Expires: now - 5000, HighWater: now - 1},
+			{Worker: 4, Now: now, HighWater: now + 30_000}, // never lent, or given back
+			{Worker: 5, Now: now, HighWater: now - 1},
 		}, nil
 	}}, 0)
 	require.Equal(t, map[string]float64{"idworker_pool_used": 2}, gather(t, c))

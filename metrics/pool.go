@@ -81,7 +81,7 @@ func (p *pool) count() (int, error) {
 	}
 	for _, s := range slots {
 		// After a loss, marks without a holder lie ahead of the clock, and ranges above them are lent.
-		used := s.Expires >= s.Now || s.Holder != "" && s.Mark >= s.Now
+		used := s.Expires >= s.Now || s.Holder != "" && s.HighWater >= s.Now
 		if used && s.Worker >= p.worker.Pool.First && s.Worker <= p.worker.Pool.Last {
 			p.n++
 		}

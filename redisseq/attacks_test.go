@@ -49,7 +49,7 @@ func TestEachScriptMayRunTwice(t *testing.T) {
 		slots, err := c.Extras().Lister.Slots(t.Context(), g.Namespace)
 		require.NoError(t, err)
 		require.Empty(t, slots[g.Worker].Holder)
-		require.Equal(t, again.Floor, slots[g.Worker].Mark)
+		require.Equal(t, again.Floor, slots[g.Worker].HighWater)
 	})
 }
 
@@ -165,7 +165,7 @@ func TestMarksAhead(t *testing.T) {
 	slots, err := c.Extras().Lister.Slots(t.Context(), ns)
 	require.NoError(t, err)
 	now, k := slots[0].Now, keys(ns)
-	ahead := request().Ahead.Milliseconds()
+	ahead := request().MaxLead.Milliseconds()
 	set := func(worker, expires, mark int64) {
 		require.NoError(t, s.Admin.ZAdd(t.Context(), k[0], redis.Z{Score: float64(expires), Member: worker}).Err())
 		require.NoError(t, s.Admin.HSet(t.Context(), k[1], worker, mark).Err())

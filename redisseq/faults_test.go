@@ -197,7 +197,7 @@ func TestBigPool(t *testing.T) {
 	slots, err := c.Extras().Lister.Slots(t.Context(), ns)
 	require.NoError(t, err)
 	require.Len(t, slots, n)
-	require.Equal(t, g.Ceiling, slots[g.Worker].Mark)
+	require.Equal(t, g.Ceiling, slots[g.Worker].HighWater)
 	require.Equal(t, g.Holder, slots[g.Worker].Holder)
 	require.EqualValues(t, n+1, s.Admin.HLen(t.Context(), keys(ns)[2]).Val())
 }

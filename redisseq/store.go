@@ -273,7 +273,7 @@ func (s store) Lend(ctx context.Context, req lease.Request) (g lease.Grant, done
 	pin, spent := req.Pin(), rules.Spent(req.Owner)
 	reply, err := s.run(ctx, "acquire", req.Namespace, lending, true, pin.String(), !s.Durable, req.Pool,
 		hex.EncodeToString(req.Owner[:]), hex.EncodeToString(spent[:]), req.Holder, req.First, req.Last, req.TTL.Milliseconds(),
-		req.Local, lease.MaxClockError.Milliseconds())
+		req.CallerTime, lease.MaxClockError.Milliseconds())
 	if err != nil || reply[0] == "LOAD" {
 		return g, false, err
 	}

@@ -139,7 +139,7 @@ func keys(namespace string) []string {
 func request(changes ...func(*lease.Request)) lease.Request {
 	r := lease.Request{
 		Namespace: "orders", Layout: "41/5/0/17@1577808000000/1ms", Holder: "app@host:1", Owner: lease.NewOwner(),
-		Pool: 4, Last: 3, TTL: 30 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second, Ahead: 30*time.Second - 250*time.Millisecond,
+		Pool: 4, Last: 3, TTL: 30 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second, MaxLead: 30*time.Second - 250*time.Millisecond,
 	}
 	for _, change := range changes {
 		change(&r)
@@ -151,7 +151,7 @@ func request(changes ...func(*lease.Request)) lease.Request {
 func ttl(d time.Duration) func(*lease.Request) {
 	return func(r *lease.Request) {
 		r.TTL, r.MaxTTL, r.Skew = d, d, min(d/10, time.Second)
-		r.Ahead = d - r.Skew/2
+		r.MaxLead = d - r.Skew/2
 	}
 }
 
@@ -160,7 +160,7 @@ func named(namespace string) func(*lease.Request) {
 }
 
 // horizon is the time at or below which all forgotten grants of q lie.
-func horizon(q *lease.QuarantineError) int64 { return q.Until.Add(request().Ahead).UnixMilli() - 1 }
+func horizon(q *lease.QuarantineError) int64 { return q.Until.Add(request().MaxLead).UnixMilli() - 1 }
 
 func pool(n int64) func(*lease.Request) {
 	return func(r *lease.Request) { r.Pool, r.Last = n, n-1 }

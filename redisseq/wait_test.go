@@ -102,7 +102,7 @@ func TestWaitReplicasLendsNothingWithoutThem(t *testing.T) {
 func TestWaitReplicasAlwaysHasAWriteToWaitFor(t *testing.T) {
 	t.Parallel()
 	s := newReal(t)
-	soon := func(r *lease.Request) { r.Skew, r.Ahead = 100*time.Millisecond, r.MaxTTL-100*time.Millisecond }
+	soon := func(r *lease.Request) { r.Skew, r.MaxLead = 100*time.Millisecond, r.MaxTTL-100*time.Millisecond }
 	c := opened(t, s, soon)
 	changes := func() string {
 		t.Helper()

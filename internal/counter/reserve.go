@@ -81,7 +81,7 @@ func (c *Counter) answer(r redisconn.Reply, caller time.Time) error {
 	case r[0] == "TIME" && r.Ints(&n) == nil:
 		return c.wrap(fmt.Errorf("%w (%s): it is %s", errTimeField, c.cfg.Layout, time.UnixMilli(n).UTC().Format(time.RFC3339)))
 	}
-	return r.Answer(lease.Request{Namespace: c.cfg.Namespace, Local: caller.UnixMilli()}, lease.ParsePin(c.pin))
+	return r.Answer(lease.Request{Namespace: c.cfg.Namespace, CallerTime: caller.UnixMilli()}, lease.ParsePin(c.pin))
 }
 
 func (c *Counter) wrap(err error) error { return c.conn.Wrap(c.call.Verb, c.call.Name, err) }

@@ -382,7 +382,7 @@ func TestPartsBorrowAcrossARestore(t *testing.T) {
 	p := newParts(true)
 	c := engine.NewSplit(p)
 	req := request("orders")
-	req.Ahead = req.MaxTTL
+	req.MaxLead = req.MaxTTL
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	p.before = func() { p.become(1) }
 	_, err := c.Acquire(t.Context(), req)
@@ -406,7 +406,7 @@ func TestPartsBorrowAboveAForgottenGrant(t *testing.T) {
 			t.Parallel()
 			p := newParts(false)
 			req := request("orders")
-			req.Last, req.Skew, req.Ahead = 0, 0, req.MaxTTL
+			req.Last, req.Skew, req.MaxLead = 0, 0, req.MaxTTL
 			c := engine.NewSplit(p)
 			require.NoError(t, c.Extras().Init(t.Context(), req))
 			another := func() (lease.Grant, error) {
@@ -450,7 +450,7 @@ func TestPartsHostClock(t *testing.T) {
 	now := time.UnixMilli(1_900_000_000_000)
 	ctx := hostclock.With(t.Context(), func() time.Time { return now })
 	req := request("orders")
-	req.Local = 0
+	req.CallerTime = 0
 	require.NoError(t, c.Extras().Init(ctx, req))
 	g, err := c.Acquire(ctx, req)
 	require.NoError(t, err)
@@ -473,7 +473,7 @@ func TestPartsFirstCallPauses(t *testing.T) {
 	}{{0, false}, {1, false}, {1, true}} {
 		p := newParts(true)
 		req := request("orders")
-		req.Last, req.Ahead = 0, req.MaxTTL
+		req.Last, req.MaxLead = 0, req.MaxTTL
 		var live lease.Grant
 		p.before = func() {
 			pause := func() {
@@ -600,7 +600,7 @@ func TestQuarantineByAFastCaller(t *testing.T) {
 	fast, right := 365*24*time.Hour, time.Duration(0)
 	ahead, c := engine.NewSplit(apart{p, &fast}), engine.NewSplit(apart{p, &right})
 	req := request("orders")
-	req.Ahead = req.MaxTTL
+	req.MaxLead = req.MaxTTL
 	_, err := ahead.Acquire(t.Context(), req) // of a namespace that nobody has opened
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
 	quarantine := (*lease.QuarantineError)(nil)
@@ -629,7 +629,7 @@ func TestPartsInitBesideAFirstCall(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
 	req := request("orders")
-	req.Last, req.Ahead = 0, req.MaxTTL
+	req.Last, req.MaxLead = 0, req.MaxTTL
 	c := engine.NewSplit(p)
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	live, err := c.Acquire(t.Context(), req)

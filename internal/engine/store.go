@@ -69,7 +69,7 @@ type Want struct {
 func (w *Want) lost(most time.Duration) time.Duration {
 	w.tries++
 	h := fnv.New64a()
-	fmt.Fprint(h, w.Request.Holder, w.Request.Local, w.tries)
+	fmt.Fprint(h, w.Request.Holder, w.Request.CallerTime, w.tries)
 	sum := h.Sum64()
 	w.Skip = uint32(sum) | 1
 	return most * time.Duration(sum>>54) / 1024

@@ -23,7 +23,7 @@ import (
 // rates only one id in 32 reads the clock, and ids are up to two ticks old.
 //
 // If a range begins ahead of the clock, ids start at its beginning: see
-// lease.Request.Ahead. If the center's clock steps back, ids continue from where they
+// lease.Request.MaxLead. If the center's clock steps back, ids continue from where they
 // were. If renewals do not extend the range for a while, ids are paced so that its rest lasts
 // until one does.
 //

@@ -74,7 +74,7 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 // ask makes one call of Acquire for the owner.
 func (k *Keeper) ask(ctx context.Context) (lease.Grant, error) {
 	req := k.cfg.Request
-	req.Owner, req.Local = k.owner, time.Now().UnixMilli()
+	req.Owner, req.CallerTime = k.owner, time.Now().UnixMilli()
 	g, err := k.cfg.Center.Acquire(ctx, req)
 	if err == nil && g.Owner != req.Owner {
 		err = fmt.Errorf("%w: the center answered a borrow with a grant of another owner, worker id %d, token %d", lease.ErrSetup, g.Worker, g.Token)

@@ -28,8 +28,8 @@ type Config struct {
 	// Generator issues the ids. The Keeper owns it: do not call its Adopt, Extend, Drop or
 	// Stop, and give it to one Keeper only.
 	Generator *generator.Generator
-	// Request says what to borrow, for the layout of Generator. The Keeper sets Owner, Local
-	// and Ahead.
+	// Request says what to borrow, for the layout of Generator. The Keeper sets Owner, CallerTime
+	// and MaxLead.
 	Request lease.Request
 	// Schedule adds renewals to those that the lease needs, which come every third of
 	// TTL. Each time of Schedule gets one renewal, a constant time earlier: what Jitter
@@ -127,13 +127,13 @@ type Keeper struct {
 // New returns a Keeper that has not started. It returns errors of Request.Validate.
 func New(cfg Config) (*Keeper, error) {
 	req := cfg.Request
-	req.Owner, req.Ahead = lease.NewOwner(), 0
+	req.Owner, req.MaxLead = lease.NewOwner(), 0
 	if err := req.Validate(); err != nil {
 		return nil, err
 	}
-	cfg.Request.Ahead = 0
+	cfg.Request.MaxLead = 0
 	if !cfg.ExactTimes {
-		cfg.Request.Ahead = ahead(cfg.Request, cfg.Generator.Layout())
+		cfg.Request.MaxLead = ahead(cfg.Request, cfg.Generator.Layout())
 	}
 	if cfg.Wait == 0 {
 		cfg.Wait = DefaultWait
@@ -151,7 +151,7 @@ func New(cfg Config) (*Keeper, error) {
 	return k, nil
 }
 
-// ahead returns Request.Ahead. The shortest range borrowed ahead of the clock still
+// ahead returns Request.MaxLead. The shortest range borrowed ahead of the clock still
 // lasts for a quarter of a second, or for a whole tick of the layout.
 func ahead(req lease.Request, l snowflake.Layout) time.Duration {
 	least := max(250*time.Millisecond, 3*l.TimeUnit)

@@ -91,7 +91,7 @@ func TestNextHolderIsAboveAGeneratorThatTheCallerStopped(t *testing.T) {
 				require.NoError(t, r.keeper.Stop(t.Context()))
 				slots, err := r.center.Slots(t.Context(), "orders")
 				require.NoError(t, err)
-				require.GreaterOrEqual(t, slots[4].Mark, used.Time.UnixMilli())
+				require.GreaterOrEqual(t, slots[4].HighWater, used.Time.UnixMilli())
 			})
 		})
 	}
@@ -188,7 +188,7 @@ func TestResetForgetsTheGrant(t *testing.T) {
 		up()
 		time.Sleep(2 * time.Second)
 		require.NotEqual(t, old.Worker, r.next().Worker)
-		require.Equal(t, old.Ceiling, r.slot(old.Worker).Mark, "neither renewed nor given back")
+		require.Equal(t, old.Ceiling, r.slot(old.Worker).HighWater, "neither renewed nor given back")
 		require.Equal(t, old.Ceiling, r.slot(old.Worker).Expires)
 	})
 }

@@ -156,7 +156,7 @@ func TestKeeperRenewsUntilItStops(t *testing.T) {
 		require.ErrorIs(t, err, generator.ErrClosed)
 		slot := r.slot(last.Worker)
 		require.Empty(t, slot.Holder)
-		require.Equal(t, last.Time.UnixMilli(), slot.Mark, "the mark is the last use, not the ceiling")
+		require.Equal(t, last.Time.UnixMilli(), slot.HighWater, "the mark is the last use, not the ceiling")
 		require.Equal(t, keeper.Stopped, r.keeper.Status().State)
 		require.NoError(t, r.keeper.Stop(t.Context()), "a second stop does nothing")
 		require.Contains(t, r.log.String(), "worker id borrowed")

@@ -167,7 +167,7 @@ func TestRangeAheadByALongMaxTTL(t *testing.T) {
 		require.LessOrEqual(t, g.Ceiling, g.Floor+95_000)
 		slots, err := r.center.Slots(t.Context(), r.namespace)
 		require.NoError(t, err)
-		require.LessOrEqual(t, slots[g.Worker].Expires, slots[g.Worker].Mark)
+		require.LessOrEqual(t, slots[g.Worker].Expires, slots[g.Worker].HighWater)
 	})
 }
 

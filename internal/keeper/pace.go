@@ -55,7 +55,7 @@ func (k *Keeper) retry() time.Duration { return min(time.Second, k.cfg.Request.T
 func (k *Keeper) pause(err error) (least, most time.Duration) {
 	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
 		longest := maxPause
-		if k.cfg.Request.Ahead > 0 {
+		if k.cfg.Request.MaxLead > 0 {
 			longest = time.Second / 2
 		}
 		d := max(10*time.Millisecond, min(q.Wait(), longest))

@@ -34,7 +34,7 @@ func (r Reply) Answer(req lease.Request, pin lease.Pin) error {
 	case r[0] == "MISMATCH" && len(r) == 2:
 		return &lease.MismatchError{Namespace: req.Namespace, Stored: lease.ParsePin(r[1]), Asked: pin}
 	case r[0] == "CLOCK" && r.Ints(&now) == nil:
-		return &lease.ClockError{Namespace: req.Namespace, Center: ms(now), Local: ms(req.Local)}
+		return &lease.ClockError{Namespace: req.Namespace, Center: ms(now), Local: ms(req.CallerTime)}
 	}
 	return nil
 }

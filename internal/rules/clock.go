@@ -9,8 +9,8 @@ import (
 // ClockVeto refuses a borrower whose clock differs too much from the center's. A center
 // far ahead of the true time would spoil the marks.
 func ClockVeto(now int64, req lease.Request) error {
-	if req.Local == 0 || max(now-req.Local, req.Local-now) <= ms(lease.MaxClockError) {
+	if req.CallerTime == 0 || max(now-req.CallerTime, req.CallerTime-now) <= ms(lease.MaxClockError) {
 		return nil
 	}
-	return &lease.ClockError{Namespace: req.Namespace, Center: time.UnixMilli(now), Local: time.UnixMilli(req.Local)}
+	return &lease.ClockError{Namespace: req.Namespace, Center: time.UnixMilli(now), Local: time.UnixMilli(req.CallerTime)}
 }

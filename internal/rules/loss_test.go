@@ -29,7 +29,7 @@ func TestSecondLossOnAnEarlierClock(t *testing.T) {
 // was replaced a second after the borrow.
 func lost(t *testing.T) (ns Namespace, g lease.Grant, at int64) {
 	req := request(1)
-	req.Pool, req.Last, req.Ahead = 1, 0, 29*time.Second
+	req.Pool, req.Last, req.MaxLead = 1, 0, 29*time.Second
 	ns, err := Namespace{}.Init("a", req)
 	require.NoError(t, err)
 	ns, g, err = ns.Acquire(now, "a", req)
@@ -99,7 +99,7 @@ func TestExactTimes(t *testing.T) {
 	q := (*lease.QuarantineError)(nil)
 	require.ErrorAs(t, err, &q)
 	require.Equal(t, at+32_001, q.Until.UnixMilli())
-	g.Ahead = 0
+	g.MaxLead = 0
 	_, _, err = ns.Renew(at+5000, "a", g)
 	require.ErrorAs(t, err, &q)
 	_, next, err := ns.Acquire(at+32_001, "a", exact)

@@ -103,8 +103,8 @@ func Waiting(pin lease.Pin, now int64) lease.Pin {
 // pin, so that they can begin above a quarantine, and are not longer than a new pin allows for.
 func By(pin lease.Pin, req lease.Request) lease.Request {
 	used := pin.Used()
-	if req.Ahead > 0 {
-		req.Ahead = max(0, used-(req.MaxTTL-req.Ahead))
+	if req.MaxLead > 0 {
+		req.MaxLead = max(0, used-(req.MaxTTL-req.MaxLead))
 	}
 	if req.MaxTTL = used; req.TTL > used {
 		// A keeper renews when half of the TTL is left, which the skew must not exceed.

@@ -88,7 +88,7 @@ func TestLossBeforeAFall(t *testing.T) {
 	t.Parallel()
 	first, req := request(1), request(2)
 	first.MaxTTL *= 2
-	req.Ahead = req.MaxTTL - 250*time.Millisecond
+	req.MaxLead = req.MaxTTL - 250*time.Millisecond
 	ns, err := Namespace{}.Init("a", first)
 	require.NoError(t, err)
 	ns, g, err := ns.Acquire(now, "a", req)

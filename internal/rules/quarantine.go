@@ -13,11 +13,11 @@ func QuarantineEnd(now int64, pin lease.Pin) int64 { return now + ms(pin.Hold())
 
 // Quarantined refuses a floor that a quarantine has put too far ahead of the clock.
 func Quarantined(reason string, floor, now int64, req lease.Request) error {
-	if floor < now+ms(req.Ahead) {
+	if floor < now+ms(req.MaxLead) {
 		return nil
 	}
 	return &lease.QuarantineError{
 		Namespace: req.Namespace, Reason: cmp.Or(printable.Text(reason), "no reason is on record"),
-		Now: time.UnixMilli(now), Until: time.UnixMilli(floor - ms(req.Ahead) + 1),
+		Now: time.UnixMilli(now), Until: time.UnixMilli(floor - ms(req.MaxLead) + 1),
 	}
 }

@@ -14,7 +14,7 @@ func Lead(quarantine, now int64, req lease.Request) int64 {
 	if quarantine < now {
 		return 0
 	}
-	return ms(req.Ahead)
+	return ms(req.MaxLead)
 }
 
 // Lent returns s, which is free, as it is lent for a request.

@@ -35,7 +35,7 @@ func TestBoundaries(t *testing.T) {
 	at := func(expires, mark int64) Slot { return Slot{Expires: expires, Mark: mark} }
 	lead := func(quarantine int64) int64 {
 		req := g.Request
-		req.Ahead = 5 * time.Second
+		req.MaxLead = 5 * time.Second
 		return Lead(quarantine, now, req)
 	}
 	for name, ok := range map[string]bool{
@@ -61,8 +61,8 @@ func TestBoundaries(t *testing.T) {
 		"the floor is above mark and quarantine":     floorOf(at(0, 5), 7, 7) == 7 && floorOf(at(0, 9), 7, 7) == 9,
 		"and not in the past":                        floorOf(at(0, 5), 7, 100) == 99,
 		"tokens rise though the clock went back":     nextToken(5, 10) == 11 && nextToken(10, 5) == 11,
-		"a clock 5 min off is borne":                 ClockVeto(now, lease.Request{Local: now + 300_000}) == nil,
-		"a clock 5 min and 1 ms off is not":          ClockVeto(now, lease.Request{Local: now + 300_001}) != nil,
+		"a clock 5 min off is borne":                 ClockVeto(now, lease.Request{CallerTime: now + 300_000}) == nil,
+		"a clock 5 min and 1 ms off is not":          ClockVeto(now, lease.Request{CallerTime: now + 300_001}) != nil,
 		"an unknown clock is no veto":                ClockVeto(now, lease.Request{}) == nil,
 		"a quarantine outlasts the longest by skew":  QuarantineEnd(now, g.Pin()) == now+32_000,
 	} {
@@ -140,7 +140,7 @@ func TestValues(t *testing.T) {
 	require.NoError(t, err)
 	lost, _, err := held.Renew(now+1, "b", g)
 	require.Error(t, err)
-	g.Ahead = g.MaxTTL
+	g.MaxLead = g.MaxTTL
 	_, _, err = lost.Renew(now+3000, "b", g)
 	require.NoError(t, err)
 	_, err = held.Release(now+1, "a", g, 0)

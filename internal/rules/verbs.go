@@ -172,7 +172,7 @@ func (ns Namespace) Init(incarnation string, req lease.Request) (Namespace, erro
 func (ns Namespace) List(now int64) []lease.Slot {
 	list := make([]lease.Slot, len(ns.Slots))
 	for i, s := range ns.Slots {
-		list[i] = lease.Slot{Worker: ns.Worker(i), Token: s.Token, Holder: s.Holder, Since: s.Since, Expires: s.Expires, Mark: s.Mark, Now: now}
+		list[i] = lease.Slot{Worker: ns.Worker(i), Token: s.Token, Holder: s.Holder, Since: s.Since, Expires: s.Expires, HighWater: s.Mark, Now: now}
 	}
 	return list
 }

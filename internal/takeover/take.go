@@ -127,8 +127,8 @@ func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
 	for _, slot := range slots {
 		i := slot.Worker - h.Request.First
 		own := i >= 0 && i < int64(len(h.grants)) && slot.Token == h.grants[i].Token
-		if !own && i >= 0 && slot.Worker <= h.Request.Last && max(slot.Expires, slot.Mark) > r.Mark {
-			late, found, r.Mark = slot, true, max(slot.Expires, slot.Mark)
+		if !own && i >= 0 && slot.Worker <= h.Request.Last && max(slot.Expires, slot.HighWater) > r.Mark {
+			late, found, r.Mark = slot, true, max(slot.Expires, slot.HighWater)
 		}
 	}
 	if !found {
@@ -156,7 +156,9 @@ func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 		if slots, err = op.Slots(ctx, s.Request.Namespace); err != nil {
 			return nil, err
 		}
-		same := before != nil && slices.EqualFunc(before, slots, func(a, b lease.Slot) bool { return a.Worker == b.Worker && a.Token == b.Token && a.Mark == b.Mark })
+		same := before != nil && slices.EqualFunc(before, slots, func(a, b lease.Slot) bool {
+			return a.Worker == b.Worker && a.Token == b.Token && a.HighWater == b.HighWater
+		})
 		for i, slot := range slots {
 			g := grant{slot.Worker, slot.Token}
 			if slot.Holder == "" {
@@ -330,7 +332,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (s Side) borrow(ctx context.Context, side string, w int64) (lease.Grant, error) {
 	req := s.Request
 	req.First, req.Last, req.Owner, req.Holder = w, w, lease.NewOwner(), "takeover"
-	req.Local = time.Now().UnixMilli()
+	req.CallerTime = time.Now().UnixMilli()
 	g, err := s.Center.Acquire(ctx, req)
 	for full := (*lease.NoFreeWorkerError)(nil); errors.As(err, &full); g, err = s.Center.Acquire(ctx, req) {
 		live := &LiveError{Side: side, Worker: w, Until: full.Soonest}

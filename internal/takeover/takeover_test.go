@@ -149,7 +149,7 @@ func TestTake(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, slots, 16)
 	for _, s := range slots {
-		require.GreaterOrEqual(t, s.Mark, r.Mark, "new floors lie above every old mark")
+		require.GreaterOrEqual(t, s.HighWater, r.Mark, "new floors lie above every old mark")
 		require.Empty(t, s.Holder)
 	}
 	// Nobody starts on the old side, even after a clock step back on the new side.

@@ -83,7 +83,7 @@ func lateSlot(t *testing.T, b *bench, before func(*space, lease.Grant)) {
 		slots, err := lister.Slots(t.Context(), s.base.Namespace)
 		require.NoError(t, err)
 		for _, slot := range slots {
-			require.LessOrEqual(t, max(slot.Since, slot.Token, slot.Expires, slot.Mark), slot.Now+(s.base.MaxTTL+s.base.Skew).Milliseconds())
+			require.LessOrEqual(t, max(slot.Since, slot.Token, slot.Expires, slot.HighWater), slot.Now+(s.base.MaxTTL+s.base.Skew).Milliseconds())
 		}
 	}
 }

@@ -167,7 +167,7 @@ func notExtended(t *testing.T, b *bench) {
 		s.requireMark(0, g.Ceiling, "nothing was written")
 	}
 	require.NoError(t, err)
-	require.Greater(t, next.Now+next.Ahead.Milliseconds(), s.horizon(q), "lent too early")
+	require.Greater(t, next.Now+next.MaxLead.Milliseconds(), s.horizon(q), "lent too early")
 	require.GreaterOrEqual(t, next.Floor, s.horizon(q))
 
 	waiting := b.open(t, 1)

@@ -154,7 +154,7 @@ func endsOnCentersClock(t *testing.T, b *bench) {
 		require.Equal(t, g.Ceiling+1, full.Soonest.UnixMilli(), "the clock of the requester does not count")
 	}
 	wrong := g
-	wrong.Local = g.Now + 30*far // the holder's clock was set during the lease
+	wrong.CallerTime = g.Now + 30*far // the holder's clock was set during the lease
 	wrong = s.renew(wrong)
 	require.Less(t, wrong.Ceiling, g.Ceiling+far, "the clock of the holder does not count")
 	require.NoError(t, s.tryRelease(wrong, wrong.Floor))

@@ -253,7 +253,7 @@ func clockFarOff(t *testing.T, b *bench) {
 			var clock *lease.ClockError
 			require.ErrorAs(t, err, &clock)
 			require.Equal(t, s.base.Namespace, clock.Namespace)
-			require.Equal(t, req.Local, clock.Local.UnixMilli())
+			require.Equal(t, req.CallerTime, clock.Local.UnixMilli())
 			require.InDelta(t, now, clock.Center.UnixMilli(), float64(time.Minute.Milliseconds()))
 		}
 	}
@@ -325,9 +325,9 @@ func invalid(t *testing.T, b *bench) {
 		"negative skew":        func(r *lease.Request) { r.Skew = -time.Millisecond },
 		"skew above TTL/2":     func(r *lease.Request) { r.Skew = r.TTL/2 + time.Millisecond },
 		"skew of microseconds": func(r *lease.Request) { r.Skew += time.Microsecond },
-		"negative ahead":       func(r *lease.Request) { r.Ahead = -time.Millisecond },
-		"ahead above MaxTTL":   func(r *lease.Request) { r.Ahead = r.MaxTTL + time.Millisecond },
-		"ahead of nanoseconds": func(r *lease.Request) { r.Ahead = 1 },
+		"negative ahead":       func(r *lease.Request) { r.MaxLead = -time.Millisecond },
+		"ahead above MaxTTL":   func(r *lease.Request) { r.MaxLead = r.MaxTTL + time.Millisecond },
+		"ahead of nanoseconds": func(r *lease.Request) { r.MaxLead = 1 },
 	}
 	for _, name := range slices.Sorted(maps.Keys(requests)) { // the same request first in every run
 		wrong := requests[name]
@@ -520,7 +520,7 @@ func shown(t *testing.T, b *bench) {
 		slot := list()[g.Worker]
 		require.Equal(t, lease.Slot{
 			Worker: g.Worker, Token: g.Token, Holder: g.Holder, Since: g.Since,
-			Expires: g.Ceiling, Mark: g.Ceiling, Now: slot.Now,
+			Expires: g.Ceiling, HighWater: g.Ceiling, Now: slot.Now,
 		}, slot)
 		require.False(t, slot.Free())
 	}
@@ -537,7 +537,7 @@ func shown(t *testing.T, b *bench) {
 	slot := list()[first.Worker]
 	require.Empty(t, slot.Holder, "given back")
 	require.Zero(t, slot.Since)
-	require.Equal(t, first.Floor+1, slot.Mark)
+	require.Equal(t, first.Floor+1, slot.HighWater)
 	require.True(t, slot.Free())
 	held(second)
 }

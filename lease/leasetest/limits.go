@@ -54,7 +54,7 @@ func limits() []promise {
 			b.Wipe(t)
 			horizon := s.horizon(s.requireQuarantine(exact))
 			require.Equal(t, g.Now+(s.base.MaxTTL+s.base.Skew).Milliseconds(), horizon)
-			first := horizon - s.base.Ahead.Milliseconds() + 1
+			first := horizon - s.base.MaxLead.Milliseconds() + 1
 			s.reach(g, first-1)
 			_, err := s.tryAcquire()
 			require.Equal(t, time.Millisecond, s.isQuarantine(err).Wait())
@@ -67,7 +67,7 @@ func limits() []promise {
 			// of the clock too.
 			s.release(next, next.Ceiling)
 			full := s.requireFull()
-			require.Equal(t, next.Ceiling-s.base.Ahead.Milliseconds()+1, full.Soonest.UnixMilli())
+			require.Equal(t, next.Ceiling-s.base.MaxLead.Milliseconds()+1, full.Soonest.UnixMilli())
 			s.Sleep(full.Wait())
 			again := s.acquire()
 			require.Equal(t, next.Ceiling, again.Floor)
@@ -83,7 +83,7 @@ func limits() []promise {
 			g := s.acquire()
 			b.Reincarnate(t)
 			horizon := s.horizon(s.requireQuarantine(exact))
-			first := horizon - s.base.Ahead.Milliseconds() + 1
+			first := horizon - s.base.MaxLead.Milliseconds() + 1
 			s.reach(g, first-1)
 			_, err := s.tryRenew(g)
 			require.Equal(t, time.Millisecond, s.isQuarantine(err).Wait())

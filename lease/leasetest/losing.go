@@ -206,10 +206,10 @@ func lentAbove(t *testing.T, b *bench) {
 		_, err := s.tryAcquire()
 		early := s.isQuarantine(err)
 		q := s.requireQuarantine(exact)
-		require.Equal(t, s.horizon(q)-s.base.Ahead.Milliseconds()+1, early.Until.UnixMilli(), "the error says when worker ids are lent again")
+		require.Equal(t, s.horizon(q)-s.base.MaxLead.Milliseconds()+1, early.Until.UnixMilli(), "the error says when worker ids are lent again")
 		for range 2 {
 			next := s.borrows()
-			require.Greater(t, next.Now+next.Ahead.Milliseconds(), s.horizon(q), "lent too early")
+			require.Greater(t, next.Now+next.MaxLead.Milliseconds(), s.horizon(q), "lent too early")
 			s.requireRange(next)
 			require.Equal(t, s.horizon(q), next.Floor)
 			// A worker id that is given back at once is lent again above its last use.

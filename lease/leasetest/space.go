@@ -42,15 +42,15 @@ func ttl(d time.Duration) change { return func(r *lease.Request) { r.TTL = d } }
 func maxTTL(d time.Duration) change { return func(r *lease.Request) { r.TTL, r.MaxTTL = d, d } }
 
 // above allows grants ahead of the clock after a loss. Without it times are exact.
-func above(r *lease.Request) { r.Ahead = r.MaxTTL - least }
+func above(r *lease.Request) { r.MaxLead = r.MaxTTL - least }
 
-func exact(r *lease.Request) { r.Ahead = 0 }
+func exact(r *lease.Request) { r.MaxLead = 0 }
 
 func workers(first, last int64) change {
 	return func(r *lease.Request) { r.First, r.Last = first, last }
 }
 
-func local(ms int64) change { return func(r *lease.Request) { r.Local = ms } }
+func local(ms int64) change { return func(r *lease.Request) { r.CallerTime = ms } }
 
 func owner(o [16]byte) change { return func(r *lease.Request) { r.Owner = o } }
 
@@ -155,11 +155,11 @@ func (s *space) renew(g lease.Grant) lease.Grant {
 	return renewed
 }
 
-// times returns TTL, MaxTTL and Ahead of a grant, in milliseconds, as its namespace allows for them.
+// times returns TTL, MaxTTL and MaxLead of a grant, in milliseconds, as its namespace allows for them.
 func times(g lease.Grant) (ttl, maxTTL, ahead int64) {
 	used := cmp.Or(g.Pinned.Used(), g.MaxTTL)
-	if g.Ahead > 0 {
-		ahead = (used - (g.MaxTTL - g.Ahead)).Milliseconds()
+	if g.MaxLead > 0 {
+		ahead = (used - (g.MaxTTL - g.MaxLead)).Milliseconds()
 	}
 	return min(g.TTL, used).Milliseconds(), used.Milliseconds(), ahead
 }
@@ -272,7 +272,7 @@ func (s *space) slot(worker int64) (lease.Slot, bool) {
 func (s *space) requireMark(worker, want int64, what string) {
 	s.t.Helper()
 	if slot, ok := s.slot(worker); ok {
-		require.Equal(s.t, want, slot.Mark, what)
+		require.Equal(s.t, want, slot.HighWater, what)
 	}
 }
 

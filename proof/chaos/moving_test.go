@@ -169,7 +169,7 @@ func (m *moving) take(from, to takeover.Side, retires bool) {
 	slots, err := to.Center.Extras().Lister.Slots(m.ctx, to.Request.Namespace)
 	require.NoError(m, err)
 	for _, slot := range slots[to.Request.First : to.Request.Last+1] {
-		require.GreaterOrEqual(m, slot.Mark, r.Mark)
+		require.GreaterOrEqual(m, slot.HighWater, r.Mark)
 	}
 }
 

@@ -128,7 +128,7 @@ func (m *model) request(who, ttl, maxTTL int8) lease.Request {
 	}
 	return lease.Request{
 		Namespace: "n", Layout: "l", Owner: [16]byte{byte(who) + 1}, Pool: int64(m.Workers), Last: int64(m.Workers) - 1,
-		TTL: ms(ttl), MaxTTL: ms(maxTTL), Skew: ms(m.Skew), Ahead: ms(ahead),
+		TTL: ms(ttl), MaxTTL: ms(maxTTL), Skew: ms(m.Skew), MaxLead: ms(ahead),
 	}
 }
 

@@ -21,7 +21,7 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"adopts what nobody waits for any more", "internal/keeper/borrow.go", "case ctx.Err() != nil: // nobody waits for it" + and + `case late != nil:`, `case false:` + and + `case false:`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
 	{"does not give back what nobody waits for any more", "internal/keeper/borrow.go", "if k.copied() {\n\t\treturn nil", "if true {\n\t\treturn nil", "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
 	{"gives back as used what nobody waits for any more", "internal/keeper/borrow.go", `return k.release(call, g, g.Floor)`, `return k.release(call, g, g.Ceiling)`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
-	{"does not tell the center its clock", "internal/keeper/borrow.go", `req.Owner, req.Local = k.owner, time.Now().UnixMilli()`, `req.Owner = k.owner`, "TestCentersClockFarOff"},
+	{"does not tell the center its clock", "internal/keeper/borrow.go", `req.Owner, req.CallerTime = k.owner, time.Now().UnixMilli()`, `req.Owner = k.owner`, "TestCentersClockFarOff"},
 	{"dates a borrow by when it was asked for", "internal/keeper/borrow.go", "g, err := k.ask(call)\n\tat := k.cfg.Generator.Elapsed()", "at := k.cfg.Generator.Elapsed()\n\tg, err := k.ask(call)", "TestSlowCenterSetsNoClockAhead"},
 	{"tries again where the setup cannot work", "internal/keeper/borrow.go", ` || errors.Is(err, lease.ErrSetup)`, ``, "TestSetupThatCannotWorkFailsAtOnce"},
 	{"tries again where the members differ", "internal/keeper/borrow.go", `final = errors.As(err, new(*lease.MismatchError)) || `, `final = `, "TestSetupThatCannotWorkFailsAtOnce"},

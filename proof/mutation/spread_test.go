@@ -9,7 +9,7 @@ var onCLI = list{title: "cli", pkg: "cmd/internal/cli", mutants: []mutant{
 	{"config_check.go: a condition negated in configCheckCommand", "cmd/internal/cli/config_check.go", `if file == "-" {`, `if !(file == "-") {`, "TestModesWithoutWorkerIDs"},
 	{"worker_doctor_namespace.go: a number raised in pool", "cmd/internal/cli/worker_doctor_namespace.go", `n := members.Last - members.First + 1`, `n := members.Last - members.First + (1 + 1)`, "TestDoctorOnARangeOfWorkerIDs"},
 	{"worker_doctor_namespace.go: a condition negated in workers, 2", "cmd/internal/cli/worker_doctor_namespace.go", `} else if err == nil {`, `} else if !(err == nil) {`, "TestLateTimes/sqlite"},
-	{"worker_doctor_namespace.go: a condition negated in workers", "cmd/internal/cli/worker_doctor_namespace.go", `if s.Expires < s.Now && (s.Holder == "" || s.Mark < s.Now) {`, `if !(s.Expires < s.Now && (s.Holder == "" || s.Mark < s.Now)) {`, "TestDoctorOnARangeOfWorkerIDs"},
+	{"worker_doctor_namespace.go: a condition negated in workers", "cmd/internal/cli/worker_doctor_namespace.go", `if s.Expires < s.Now && (s.Holder == "" || s.HighWater < s.Now) {`, `if !(s.Expires < s.Now && (s.Holder == "" || s.HighWater < s.Now)) {`, "TestDoctorOnARangeOfWorkerIDs"},
 	{"ids_publicid.go: a condition negated in publicIDCommand", "cmd/internal/cli/ids_publicid.go", `if text == public {`, `if !(text == public) {`, "TestPublicIDSecrets"},
 	{"ids_publicid.go: a condition negated in publicCodec", "cmd/internal/cli/ids_publicid.go", `if file != "" {`, `if !(file != "") {`, "TestPublicIDSecrets"},
 	{"ids_publicid.go: a condition negated in publicCodec, 2", "cmd/internal/cli/ids_publicid.go", `if cmp.Or(file, text) != "" {`, `if !(cmp.Or(file, text) != "") {`, "TestPublicIDSecrets"},

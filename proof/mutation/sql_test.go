@@ -68,7 +68,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"a ticket falls on worker ids outside of the range", "dbseq/acquire.go", `at := k.req.First + ticket%(`, `at := ticket%(`, "TestTicketChoosesTheWorkerID/sqlite"},
 	{"the free slot of the ticket does not come first", statements + "#free", `CASE WHEN slot = :slot`, `CASE WHEN slot < :slot`, "TestTicketChoosesTheWorkerID/sqlite"},
 	{"a floor at the last of what may have been forgotten", "dbseq/acquire.go", `Lent(v.quarantine, r.now, k.by)`, `Lent(v.quarantine-1, r.now, k.by)`, onTheClock + "grants during a quarantine start above it"},
-	{"ranges begin ahead where nothing was lost", "dbseq/look.go", `rules.Lead(v.quarantine, v.now, k.by)`, `ms(k.req.Ahead)`, onTheClock + "a range ahead of the clock is lent from its first millisecond on"},
+	{"ranges begin ahead where nothing was lost", "dbseq/look.go", `rules.Lead(v.quarantine, v.now, k.by)`, `ms(k.req.MaxLead)`, onTheClock + "a range ahead of the clock is lent from its first millisecond on"},
 	{"a retried acquire takes another slot", "dbseq/acquire.go", `case v.held.there && v.held.mark > v.held.floor:`, `case false:`, onTheClock + "asked again, the same owner gets the same grant"},
 	{"a retried acquire gets an empty range", "dbseq/acquire.go", ` && v.held.mark > v.held.floor:`, `:`, "TestRepeatedWithoutItsMark/sqlite"},
 	{"a retried acquire has another ceiling", "dbseq/acquire.go", `Ceiling: r.mark, Since`, `Ceiling: r.now + ms(k.req.TTL), Since`, onTheClock + "asked again, the same owner gets the same grant"},

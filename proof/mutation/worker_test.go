@@ -65,5 +65,5 @@ var onDoor = list{title: "front door", pkg: ".", mutants: []mutant{
 	{"a start waits for the default", "leased.go", `, Wait: cfg.Wait,`, `,`, "TestEveryFieldHasAnEffect/Wait"},
 	{"OnLost is not called", "leased.go", `OnLost: cfg.OnLost, `, ``, "TestEveryFieldHasAnEffect/OnLost"},
 	{"nothing is logged", "leased.go", `, Logger: cfg.Logger,`, `,`, "TestEveryFieldHasAnEffect/Logger"},
-	{"a copy of a host borrows from it", "leased.go", `if l.center.Promise != "" {`, `if false {`, "TestResetOfAHostsCenter"},
+	{"a copy of a host borrows from it", "leased.go", `if l.center.Uniqueness != "" {`, `if false {`, "TestResetOfAHostsCenter"},
 }}

@@ -276,14 +276,14 @@ func calm(seed int) Plan { return CalmPlans().Example(seed) }
 
 func exactStart(w wrong) odd {
 	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
-		req.Ahead = 0
+		req.MaxLead = 0
 		return w.Acquire(ctx, req)
 	}}
 }
 
 func exactHolder(w wrong) odd {
 	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-		g.Ahead = 0
+		g.MaxLead = 0
 		return w.Renew(ctx, g)
 	}}
 }

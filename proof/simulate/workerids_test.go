@@ -296,7 +296,7 @@ func (f *far) Extras() lease.Extras { return lease.Extras{} }
 func (f *far) Close() error { return nil }
 
 func (f *far) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
-	req.Local = f.b.node.clock.now().UnixMilli()
+	req.CallerTime = f.b.node.clock.now().UnixMilli()
 	g, err := reach(ctx, f, "acquire", func(ctx context.Context) (lease.Grant, error) {
 		g, err := f.center.Acquire(ctx, req)
 		f.b.answered("acquire", g, nil, err)

@@ -66,7 +66,7 @@ func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 		c.Namespace = "unnamed" // for commands that need none
 	}
 	r, err := c.Request()
-	r.Local = time.Now().UnixMilli()
+	r.CallerTime = time.Now().UnixMilli()
 	f.request = r
 	return err
 }

@@ -25,7 +25,7 @@ func late(rec lease.Record, slots []lease.Slot) (lateTimes, error) {
 	l := lateTimes{now: rec.Now, latest: rec.Now + hold, last: rec.Quarantine}
 	l.quarantine = rec.Quarantine > l.latest
 	for _, s := range slots {
-		if last := max(s.Since, s.Expires, s.Mark, s.Token); last > s.Now+hold {
+		if last := max(s.Since, s.Expires, s.HighWater, s.Token); last > s.Now+hold {
 			l.workers, l.last = append(l.workers, fmt.Sprint(s.Worker)), max(l.last, last)
 		}
 	}

@@ -130,7 +130,7 @@ func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record
 		}
 		all++
 		// After a loss, marks without a holder lie ahead of the clock, and ranges above them are lent.
-		if s.Expires < s.Now && (s.Holder == "" || s.Mark < s.Now) {
+		if s.Expires < s.Now && (s.Holder == "" || s.HighWater < s.Now) {
 			free++
 		}
 	}

@@ -68,7 +68,7 @@ If anything of the namespace exists, init changes nothing and exits with 3, with
 			}
 			store.creates = true
 			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
-				r.Local = time.Now().UnixMilli() // the answer may have taken minutes
+				r.CallerTime = time.Now().UnixMilli() // the answer may have taken minutes
 				err := o.Extras().Init(ctx, r)
 				if errors.Is(err, lease.ErrExists) {
 					return failure{exitNo, fmt.Errorf("%w: namespace %q at %s; nothing changed", err, r.Namespace, o)}

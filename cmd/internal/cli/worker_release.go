@@ -53,7 +53,7 @@ func releaseCommand(p program) *cobra.Command {
 		if err == nil {
 			err = find(ctx, o)
 		}
-		return fmt.Sprintf("took worker %d from %q; it can be lent again after %s", worker, holder, at(slot.Mark)), err
+		return fmt.Sprintf("took worker %d from %q; it can be lent again after %s", worker, holder, at(slot.HighWater)), err
 	}
 	cmd := changeCommand(p, &cobra.Command{
 		Use:   "release --namespace NS --worker N --token T [flags]",

@@ -187,8 +187,8 @@ func TestLateTimes(t *testing.T) {
 func TestStateOf(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "lent", stateOf(lease.Slot{Now: 5, Expires: 5}))
-	require.Equal(t, "ahead", stateOf(lease.Slot{Now: 5, Expires: 4, Mark: 5}))
-	require.Equal(t, "free", stateOf(lease.Slot{Now: 5, Expires: 4, Mark: 4}))
+	require.Equal(t, "ahead", stateOf(lease.Slot{Now: 5, Expires: 4, HighWater: 5}))
+	require.Equal(t, "free", stateOf(lease.Slot{Now: 5, Expires: 4, HighWater: 4}))
 }
 
 // Another program has written controls into a pin. JSON does not escape all that a terminal obeys.

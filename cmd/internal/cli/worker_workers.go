@@ -119,7 +119,7 @@ func readWorkers(ctx context.Context, o *target.Opened, namespace string, all bo
 			continue
 		}
 		v.Workers = append(v.Workers, workerLine{
-			Worker: s.Worker, State: state, Holder: printable.Text(s.Holder), Since: at(s.Since), Expires: at(s.Expires), Mark: at(s.Mark), Token: s.Token,
+			Worker: s.Worker, State: state, Holder: printable.Text(s.Holder), Since: at(s.Since), Expires: at(s.Expires), Mark: at(s.HighWater), Token: s.Token,
 		})
 	}
 	return v, nil
