@@ -13,7 +13,7 @@ import (
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	layout := snowflake.Layout{WorkerBits: 5, SequenceBits: 12, BusinessBits: 2}
-	w, err := snowlease.Fixed(layout, 1)
+	w, err := snowlease.Fixed(1, snowlease.Config{Layout: layout})
 	require.NoError(t, err)
 	other, err := w.For(3)
 	require.NoError(t, err)

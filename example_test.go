@@ -11,7 +11,6 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // A service borrows a worker id from its database. With Redis, the center is
@@ -46,7 +45,7 @@ func Example() {
 
 // A unit test needs no database.
 func ExampleFixed() {
-	w, err := snowlease.Fixed(snowflake.Layout{}, 3)
+	w, err := snowlease.Fixed(3, snowlease.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

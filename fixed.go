@@ -1,6 +1,7 @@
 package snowlease
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -8,7 +9,6 @@ import (
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Fixed returns a worker with the given worker id, for tests and laptops. It has no center:
@@ -16,11 +16,11 @@ import (
 // and the host's clock does not step back across a restart. A burst may run ahead of the clock, by
 // a second or two ticks. Close waits until the clock has passed the last id, so that the next worker
 // repeats none, and returns an error if that takes more than 5 s. After a crash, wait that long.
-// Fixed fails if the layout is invalid or has no such worker id. The zero Layout is the default
-// layout.
-func Fixed(layout snowflake.Layout, worker int64) (*Worker, error) {
-	layout = layout.WithDefaults()
-	cfg := Config{Namespace: "local", Layout: layout}
+//
+// Of cfg, only Layout, Business, MaxAhead, Holder, Logger and Namespace matter, which is "local" by
+// default. Errors: all faults of these joined in one, or a worker id that the layout has not.
+func Fixed(worker int64, cfg Config) (*Worker, error) {
+	cfg.Namespace, cfg.Layout = cmp.Or(cfg.Namespace, "local"), cfg.Layout.WithDefaults()
 	gen, err := newGenerator(cfg)
 	if err != nil {
 		return nil, err

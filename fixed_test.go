@@ -17,7 +17,7 @@ import (
 )
 
 func TestFixed(t *testing.T) {
-	w, err := snowlease.Fixed(snowflake.Layout{}, 3)
+	w, err := snowlease.Fixed(3, snowlease.Config{})
 	require.NoError(t, err)
 	ids := make([]int64, 1000)
 	require.NoError(t, w.NextIDs(t.Context(), ids))
@@ -51,7 +51,7 @@ func TestFixed(t *testing.T) {
 // A layout of long ticks has no lease that it could be too long for.
 func TestFixedOfLongTicks(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w, err := snowlease.Fixed(snowflake.Layout{TimeUnit: time.Hour}, 3)
+		w, err := snowlease.Fixed(3, snowlease.Config{Layout: snowflake.Layout{TimeUnit: time.Hour}})
 		require.NoError(t, err)
 		_, err = w.NextID()
 		require.NoError(t, err)
@@ -61,11 +61,11 @@ func TestFixedOfLongTicks(t *testing.T) {
 
 func TestFixedRefuses(t *testing.T) {
 	for _, l := range []snowflake.Layout{{Epoch: -2}, {WorkerBits: 60}} {
-		_, err := snowlease.Fixed(l, 3)
+		_, err := snowlease.Fixed(3, snowlease.Config{Layout: l})
 		require.ErrorContains(t, err, "snowlease: snowflake: layout: ")
 	}
 	for _, worker := range []int64{-1, 32} {
-		_, err := snowlease.Fixed(snowflake.Layout{}, worker)
+		_, err := snowlease.Fixed(worker, snowlease.Config{})
 		require.EqualError(t, err, fmt.Sprintf("snowlease: snowflake: worker id %d is not 0 to 31", worker))
 	}
 }
@@ -73,17 +73,17 @@ func TestFixedRefuses(t *testing.T) {
 // The guide says how a bubble gets a Fixed worker.
 func TestFixedInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, err := snowlease.Fixed(snowflake.Layout{}, 1)
+		_, err := snowlease.Fixed(1, snowlease.Config{})
 		require.ErrorContains(t, err, "lies after now (2000-01-01T00:00:00Z)")
 		time.Sleep(time.Until(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)))
-		w, err := snowlease.Fixed(snowflake.Layout{}, 1)
+		w, err := snowlease.Fixed(1, snowlease.Config{})
 		require.NoError(t, err)
 		ids := make([]int64, 1<<17) // as many as a tick holds, since the first one is random
 		require.NoError(t, w.NextIDs(t.Context(), ids))
 
 		// In one process too, only workers with different worker ids are unique.
 		for worker, repeats := range map[int64]bool{1: true, 2: false} {
-			another, err := snowlease.Fixed(snowflake.Layout{}, worker)
+			another, err := snowlease.Fixed(worker, snowlease.Config{})
 			require.NoError(t, err)
 			again := make([]int64, len(ids))
 			require.NoError(t, another.NextIDs(t.Context(), again))
@@ -110,7 +110,7 @@ func TestRestartAfterABurst(t *testing.T) {
 			}
 			return snowlease.Open(context.Background(), center, snowlease.Config{Namespace: "orders", Layout: layout})
 		},
-		"fixed": func() (*snowlease.Worker, error) { return snowlease.Fixed(layout, 1) },
+		"fixed": func() (*snowlease.Worker, error) { return snowlease.Fixed(1, snowlease.Config{Layout: layout}) },
 	} {
 		bubble(t, func(t *testing.T) {
 			seen, twice := map[int64]bool{}, 0

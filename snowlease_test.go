@@ -182,7 +182,7 @@ func TestTimeFieldThatEnds(t *testing.T) {
 			require.NoError(t, w.Close())
 			require.Equal(t, warns, strings.Contains(log.String(), `level=WARN msg="the layout has few ids" hint="only 16 ids in 1ms for each worker id: set business bits to 12 and sequence bits to 5"`))
 		}
-		w, err := snowlease.Fixed(snowflake.Layout{Epoch: snowflake.UnixEpoch}, 1)
+		w, err := snowlease.Fixed(1, snowlease.Config{Layout: snowflake.Layout{Epoch: snowflake.UnixEpoch}})
 		require.NoError(t, err)
 		id, err := w.NextID()
 		require.NoError(t, err)
@@ -195,7 +195,7 @@ func TestTimeFieldThatEnds(t *testing.T) {
 			1:            "epoch 1 is 1970-01-01T00:00:00Z, before 2000: give Unix milliseconds",
 			946684799999: "epoch 946684799999 is 1999-12-31T23:59:59Z, before 2000: give Unix milliseconds",
 		} {
-			_, err := snowlease.Fixed(snowflake.Layout{Epoch: epoch}, 1)
+			_, err := snowlease.Fixed(1, snowlease.Config{Layout: snowflake.Layout{Epoch: epoch}})
 			require.ErrorContains(t, err, says)
 		}
 		for years, warns := range map[time.Duration]bool{6: false, 4: true} {
@@ -208,7 +208,7 @@ func TestTimeFieldThatEnds(t *testing.T) {
 			require.NoError(t, w.Close())
 			require.Equal(t, warns, strings.Contains(log.String(), `level=WARN msg="the layout's time field ends within five years"`))
 			layout.Epoch -= ends.UnixMilli() - time.Now().AddDate(0, 6, 0).UnixMilli()
-			_, err = snowlease.Fixed(layout, 1)
+			_, err = snowlease.Fixed(1, snowlease.Config{Layout: layout})
 			require.ErrorContains(t, err, "year")
 		}
 	})

@@ -22,7 +22,7 @@ import (
 
 func fixed(t testing.TB, l snowflake.Layout) *snowlease.Worker {
 	t.Helper()
-	w, err := snowlease.Fixed(l, 7)
+	w, err := snowlease.Fixed(7, snowlease.Config{Layout: l})
 	require.NoError(t, err)
 	return w
 }

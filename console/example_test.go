@@ -7,12 +7,11 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/console"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // Mount the console on the port for operators, beside their other pages.
 func Example() {
-	worker, err := snowlease.Fixed(snowflake.Layout{}, 3)
+	worker, err := snowlease.Fixed(3, snowlease.Config{})
 	if err != nil {
 		panic(err)
 	}

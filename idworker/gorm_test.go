@@ -13,7 +13,6 @@ import (
 	"github.com/snowlease/snowlease/gormplugin"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/numbers"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 type (
@@ -59,7 +58,7 @@ func TestGORM(t *testing.T) {
 	fails(&Order{}, snowlease.ErrClosed)
 	fails(&Invoice{}, numbers.ErrClosed)
 
-	worker, err := snowlease.Fixed(snowflake.Layout{}, 5)
+	worker, err := snowlease.Fixed(5, snowlease.Config{})
 	require.NoError(t, err)
 	for _, supplied := range []fx.Option{fx.Supply(worker), fx.Options(idworker.Module, fx.Replace(worker))} {
 		var injected *idworker.IdWorker

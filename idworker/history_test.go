@@ -18,7 +18,6 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // backdated populates the issuer of backdated ids.
@@ -77,7 +76,7 @@ func TestNextIDAtNeedsConfiguration(t *testing.T) {
 	c := sqlCenter(t, newSQLite(t))
 	cfg := idworker.Config{Namespace: "orders"}
 	w := borrow(t, c, cfg)
-	fixed, err := snowlease.Fixed(snowflake.Layout{}, 1)
+	fixed, err := snowlease.Fixed(1, snowlease.Config{})
 	require.NoError(t, err)
 	for _, w := range []*idworker.IdWorker{w, fixed} {
 		past, err := idworker.History(cfg, w)

@@ -9,12 +9,11 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/metrics"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 // The application registers the collectors, and serves its registry with promhttp.
 func Example() {
-	worker, err := snowlease.Fixed(snowflake.Layout{}, 3)
+	worker, err := snowlease.Fixed(3, snowlease.Config{})
 	if err != nil {
 		panic(err)
 	}

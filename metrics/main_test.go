@@ -37,7 +37,7 @@ func promtool(t *testing.T, stdin []byte, args ...string) {
 
 func fixed(t *testing.T, worker int64) *idworker.IdWorker {
 	t.Helper()
-	w, err := snowlease.Fixed(snowflake.Layout{}, worker)
+	w, err := snowlease.Fixed(worker, snowlease.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	return w

@@ -241,7 +241,7 @@ func TestForABusinessNumber(t *testing.T) {
 
 func TestConfigsThatAreWrong(t *testing.T) {
 	t.Parallel()
-	w, err := snowlease.Fixed(snowflake.Layout{}, 1)
+	w, err := snowlease.Fixed(1, snowlease.Config{})
 	require.NoError(t, err)
 	_, err = history.New(w, nil, history.Config{Every: 1500 * time.Microsecond, Ahead: -time.Second})
 	for _, want := range []string{"store is nil", "the worker reserves no worker ids", "every 1.5ms", "ahead -1s"} {

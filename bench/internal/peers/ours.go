@@ -34,7 +34,7 @@ func ours() []Maker {
 		{
 			Name: "snowlease *IdWorker", Setting: "default",
 			Kind: Ours, Rises: true, ByTime: true, Bits: 63, Layout: standard, Open: func() (Source, error) {
-				w, err := snowlease.Fixed(snowflake.Layout{}, 1)
+				w, err := snowlease.Fixed(1, snowlease.Config{})
 				if err != nil {
 					return Source{}, err
 				}

@@ -71,7 +71,7 @@ func notStarted(t *testing.T) *snowlease.Worker {
 var workers atomic.Int64
 
 func started(t *testing.T) *snowlease.Worker {
-	w, err := snowlease.Fixed(snowflake.Layout{}, workers.Add(1))
+	w, err := snowlease.Fixed(workers.Add(1), snowlease.Config{})
 	require.NoError(t, err)
 	return w
 }

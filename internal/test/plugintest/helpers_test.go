@@ -19,7 +19,7 @@ import (
 const worker = 21
 
 func newPlugin(t *testing.T) gorm.Plugin {
-	w, err := snowlease.Fixed(snowflake.Layout{}, worker)
+	w, err := snowlease.Fixed(worker, snowlease.Config{})
 	require.NoError(t, err)
 	return gormplugin.New(w, gormplugin.Config{})
 }

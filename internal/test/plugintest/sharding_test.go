@@ -120,7 +120,7 @@ func TestShardInTheKey(t *testing.T) {
 	}
 	layout := snowflake.Twitter()
 	layout.WorkerBits, layout.BusinessBits = 8, 2
-	w, err := snowlease.Fixed(layout, 1)
+	w, err := snowlease.Fixed(1, snowlease.Config{Layout: layout})
 	require.NoError(t, err)
 	old := sharding.Config{ShardingKey: "user_id", NumberOfShards: shards, PrimaryKeyGenerator: sharding.PKSnowflake}
 	db := open(t, dsn)
