@@ -25,7 +25,7 @@ type (
 	Member struct {
 		ID int64 `gorm:"primaryKey;autoIncrement:false" idworker:"segment=members"`
 	}
-	Excluded struct{ ID int64 }
+	Archive struct{ ID int64 }
 )
 
 // GORM fills keys with ids and numbers of segments while the application runs.
@@ -38,8 +38,8 @@ func TestGORM(t *testing.T) {
 	database := fx.Supply(newSQLite(t))
 	var db *gorm.DB
 	app := fxtest.New(t, fx.Supply(cfg), database, fx.Options(idworker.Module, idworker.GORM),
-		fx.Supply(gormplugin.Config{Exclude: []string{"excludeds"}}), fx.Populate(&db)) //nolint:misspell // a table
-	require.NoError(t, db.AutoMigrate(&Order{}, &Invoice{}, &Member{}, &Excluded{}))
+		fx.Supply(gormplugin.Config{Exclude: []string{"archives"}}), fx.Populate(&db))
+	require.NoError(t, db.AutoMigrate(&Order{}, &Invoice{}, &Member{}, &Archive{}))
 	fails := func(row any, target error) {
 		err := db.Create(row).Error
 		require.ErrorIs(t, err, target)
@@ -47,7 +47,7 @@ func TestGORM(t *testing.T) {
 	}
 	fails(&Invoice{}, snowlease.ErrNotStarted)
 	app.RequireStart()
-	order, invoice, excluded := Order{}, Invoice{}, Excluded{}
+	order, invoice, excluded := Order{}, Invoice{}, Archive{}
 	require.NoError(t, db.Create(&order).Error)
 	require.NoError(t, db.Create(&invoice).Error)
 	require.NoError(t, db.Create(&excluded).Error)

@@ -278,6 +278,7 @@ func TestUsage(t *testing.T) {
 		"init":                   "--namespace is empty",
 		"init extra":             "snowlease init takes no arguments: use flags",
 		"init --namespace='a b'": `namespace "a b"`,
+
 		"init --namespace=a --ttl=1m --max-ttl=30s":   "lease.max_ttl 30s is not from lease.ttl (1m0s)",
 		"init --namespace=a --skew=20s":               "skew 20s",
 		"init --namespace=a --bits=30/5/0/17":         "less than a year from",

@@ -59,8 +59,8 @@ cannot, old and new processes may run side by side.`,
 			if err := old.confirm(cmd, yes || check, "Hand over worker ids of namespace %q (%s) to %q? No process may use them.", old.namespace, cmp.Or(workers, "all, which retires it"), namespace); err != nil {
 				return err
 			}
-			return old.with(cmd, func(ctx context.Context, from *target.Opened) error {
-				return next.with(cmd, func(_ context.Context, to *target.Opened) error {
+			return old.with(cmd, func(_ context.Context, from *target.Opened) error {
+				return next.with(cmd, func(ctx context.Context, to *target.Opened) error { //nolint:contextcheck // that of the command
 					b, err := sideOf(ctx, to, namespace, "to-workers", toWorkers, nil)
 					if err != nil {
 						return err
@@ -69,28 +69,10 @@ cannot, old and new processes may run side by side.`,
 					if err != nil {
 						return err
 					}
-					if check {
-						err := takeover.Apart(a, b)
-						if err == nil {
-							_, err = fmt.Fprintln(cmd.OutOrStdout(), "ids of both sides are never equal: their processes may run side by side")
-						} else if errors.Is(err, takeover.ErrNotApart) {
-							err = failure{exitNo, err}
-						}
-						return err
+					text, err := takeOver(ctx, a, b, check)
+					if err == nil {
+						_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
 					}
-					r, err := takeover.Take(ctx, a, b)
-					if errors.As(err, new(*takeover.LiveError)) {
-						return failure{exitNo, err}
-					}
-					if err != nil {
-						return err
-					}
-					ends := "lends none of the old ones until " + at(r.Sealed)
-					if r.Retired {
-						ends = "is retired"
-					}
-					_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s has taken over, with worker ids %d-%d; namespace %q %s\n",
-						namespace, to, b.Request.First, b.Request.Last, old.namespace, ends)
 					return err
 				})
 			})
@@ -109,6 +91,27 @@ cannot, old and new processes may run side by side.`,
 	flags.BoolVar(&yes, "yes", false, "do not ask")
 	must(cmd.MarkFlagRequired("to-namespace"))
 	return cmd
+}
+
+// takeOver takes over, or only checks, and returns what to print.
+func takeOver(ctx context.Context, old, next takeover.Side, check bool) (string, error) {
+	if check {
+		err := takeover.Apart(old, next)
+		if errors.Is(err, takeover.ErrNotApart) {
+			err = failure{exitNo, err}
+		}
+		return "ids of both sides are never equal: their processes may run side by side", err
+	}
+	r, err := takeover.Take(ctx, old, next)
+	if errors.As(err, new(*takeover.LiveError)) {
+		err = failure{exitNo, err}
+	}
+	ends := "lends none of the old ones until " + at(r.Sealed)
+	if r.Retired {
+		ends = "is retired"
+	}
+	return fmt.Sprintf("namespace %q at %s has taken over, with worker ids %d-%d; namespace %q %s",
+		next.Request.Namespace, lease.Name(next.Center), next.Request.First, next.Request.Last, old.Request.Namespace, ends), err
 }
 
 // sideOf returns the worker ids of a namespace as a member with its pin asks for them. A retired
