@@ -138,7 +138,9 @@ func TestRecordsThatChangeAllTheTime(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := c.Acquire(t.Context(), request("orders", 2))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := c.Acquire(ctx, request("orders", 2))
 	require.ErrorContains(t, err, "several servers")
 	n.before = nil
 	rawExec(t, db, "UPDATE snowlease_slot SET ns = 'orders' WHERE ns = 'away'")

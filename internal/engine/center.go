@@ -60,12 +60,6 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 	}
 	err = c.apply(ctx, req.Namespace, want, func(ns rules.Namespace, now int64, v View) (_ rules.Namespace, err error) {
 		ns, g, err = ns.AcquireBeside(now, v.Incarnation, req, v.Want.Skip)
-		for err == nil && g.Floor < ns.Meta.Quarantine {
-			// This grant is from an earlier call, whose write may have reached another server
-			// than its read, which had forgotten a grant of the same times.
-			ns, _ = ns.Revoke(now, g.Worker, g.Token) // it is on record
-			ns, g, err = ns.AcquireBeside(now, v.Incarnation, req, v.Want.Skip)
-		}
 		return ns, err
 	})
 	return answer(g, err)
@@ -176,14 +170,14 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 	case <-ctx.Done():
 		return c.store.Wrap(want.Verb, namespace, ctx.Err())
 	}
-	var announced rules.Meta // by this call
+	announced := rules.Namespace{}.Announced(lease.NewOwner()).Meta // by this call
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		before, err := c.look(ctx, namespace, want)
 		if err != nil {
 			return err
 		}
 		ns := before.Namespace
-		if ns.Meta == announced {
+		if ns.Meta.Reason == announced.Reason {
 			ns.Meta = rules.Meta{}
 		}
 		after, answer := decide(ns, before.Now.UnixMilli(), before)
@@ -194,10 +188,12 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 		}
 		// What is not there does not show whether it was there meanwhile, and is lost again. So
 		// create it in two steps: decide by the clock after the first, compare in the second.
-		announce := before.Meta == rules.Meta{}
-		if announce {
-			after = ns.Announced(lease.NewOwner())
-			announced = after.Meta
+		announce := before.Meta == rules.Meta{} && (!before.Opens || !want.Once)
+		if announce && before.Opens {
+			after.Meta.Reason = announced.Reason
+		} else if announce {
+			after = ns
+			after.Meta = announced
 		}
 		switch err := c.store.Swap(ctx, namespace, before, after); {
 		case err == nil && announce:
@@ -212,7 +208,7 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 		select {
 		case <-time.After(want.lost(wait)):
 		case <-ctx.Done():
-			return c.store.Wrap(want.Verb, namespace, fmt.Errorf("lost every race to change the records: %w", ctx.Err()))
+			return c.store.Wrap(want.Verb, namespace, fmt.Errorf("lost every race to change the records, or they come from several servers: %w", ctx.Err()))
 		}
 	}
 }

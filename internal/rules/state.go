@@ -25,6 +25,7 @@ type Part struct {
 	Any     bool    // some part of a slot is on record
 	Hold    int64   // the greatest Slot.Hold on record
 	Least   int64   // the least
+	Soonest int64   // when the first worker id of the request is free, or 0 if Slots tell
 }
 
 // Meta is the record of the namespace as a whole.
