@@ -290,6 +290,7 @@ func TestUsage(t *testing.T) {
 		"segment create":                              `--name "" is not the name of a sequence`,
 		"segment create --name=a --start=0":           "--start 0 is below 1",
 		"segment create --name=a.b --period=November": `--period "November" is neither a day such as 2026-11-01 nor none`,
+
 		"segment create --name=a.b --start=10000000000 --period=2026-11-01":  "--start 10000000000 is not a number of a period",
 		"segment create --name=a.b --start=43":                               "may be of a series: add --period, the first day of the period of --start 43",
 		"segment advance --name=a.b --above=42":                              "may be of a series: add --period, the first day of the period of --above 42",
