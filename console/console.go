@@ -150,7 +150,7 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "api/slots":
 		p.serveSlots(w, r)
 	case "parts/live":
-		c.render(w, "live", c.page(r, p))
+		c.render(w, "live", c.page(p))
 	case "parts/slots":
 		c.render(w, "slots", p.pool(r.Context()))
 	default:
@@ -189,7 +189,7 @@ func (c *console) serveFile(w http.ResponseWriter, r *http.Request, p *panel, di
 		w.Header().Set("Location", "./"+path.Base(strings.SplitN(r.RequestURI, "?", 2)[0])+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 	case file == "":
-		page := c.page(r, p)
+		page := c.page(p)
 		page.Pool = p.slots.soon(r.Context(), p.worker.Status())
 		c.render(w, "page", page)
 	case file == "icon.svg":
@@ -217,7 +217,7 @@ type page struct {
 // Worse reports whether another worker or a segment needs more attention than the one shown.
 func (g page) Worse() bool { return g.Worst.Outlook.Level.rank() > g.Status.Outlook.Level.rank() }
 
-func (c *console) page(r *http.Request, p *panel) page {
+func (c *console) page(p *panel) page {
 	all := c.workers()
 	slices.SortStableFunc(all, func(a, b entry) int { return b.Outlook.Level.rank() - a.Outlook.Level.rank() })
 	g := page{Status: c.status(p), Worst: all[0], N: p.n, Segments: c.segments.all()}
