@@ -22,7 +22,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/metrics"
+	"github.com/snowlease/snowlease/metrics/metricsfx"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -49,7 +49,7 @@ func (s *scene) process(cfg idworker.Config) *idworker.IdWorker {
 	var w *idworker.IdWorker
 	reg := prometheus.NewPedanticRegistry()
 	lc := &lifecycle{}
-	app := fx.New(fx.NopLogger, idworker.Module, metrics.Module, fx.Supply(cfg), fx.Populate(&w),
+	app := fx.New(fx.NopLogger, idworker.Module, metricsfx.Module, fx.Supply(cfg), fx.Populate(&w),
 		fx.Provide(func() lease.Center { return s.center }), fx.Decorate(func() fx.Lifecycle { return lc }),
 		fx.Invoke(func(c collectors) { reg.MustRegister(c.All...) }))
 	require.NoError(s, app.Err())
@@ -177,7 +177,7 @@ func play(t *testing.T, interval time.Duration, phase int, play func(*scene)) *s
 	return s
 }
 
-// Each alert fires in its scene, on the series that metrics.Module yields and with the longest
+// Each alert fires in its scene, on the series that metricsfx.Module yields and with the longest
 // interval that alerts.yml allows. No alert fires when all is well.
 func TestAlertsFireByTheModule(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@
 //
 // NewPoolCollector adds the use of the namespace's worker ids, for one query of the center
 // per minute. NewSegmentCollector adds the numbers of idworker's Config.Segments. With fx,
-// Module puts the first two collectors into the group "metrics-collectors". OpenTelemetry
+// metricsfx.Module puts the first two collectors into the group "metrics-collectors". OpenTelemetry
 // reads a registry through its bridge, go.opentelemetry.io/contrib/bridges/prometheus, as in
 // examples/more/otel of the repository. Its service.name and service.instance.id become the
 // labels job and instance of the alert rules.

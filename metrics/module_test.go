@@ -13,6 +13,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/metrics"
+	"github.com/snowlease/snowlease/metrics/metricsfx"
 )
 
 type collectors struct {
@@ -24,8 +25,8 @@ func TestModule(t *testing.T) {
 	t.Parallel()
 	center := center(t, lease.DefaultSkew, "orders", "audit")
 	options := fx.Options(
-		idworker.Module, metrics.Module,
-		idworker.Named("audit", idworker.Config{Namespace: "audit"}), metrics.Named("audit"),
+		idworker.Module, metricsfx.Module,
+		idworker.Named("audit", idworker.Config{Namespace: "audit"}), metricsfx.Named("audit"),
 		fx.Supply(idworker.Config{Namespace: "orders"}),
 		fx.Provide(func() lease.Center { return center }),
 		fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Numbers)), fx.ResultTags(`group:"metrics-collectors"`))),

@@ -14,7 +14,7 @@ import (
 // are none. The collector is safe for concurrent use, calls s concurrently, and s must return
 // at once. Registering it fails if s is nil.
 //
-// With fx, put it into Group:
+// With fx, put it into the group of metricsfx:
 //
 //	fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Numbers)), fx.ResultTags(`group:"metrics-collectors"`)))
 //

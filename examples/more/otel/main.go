@@ -17,7 +17,7 @@ import (
 
 	"github.com/snowlease/snowlease/hostseq"
 	"github.com/snowlease/snowlease/idworker"
-	"github.com/snowlease/snowlease/metrics"
+	"github.com/snowlease/snowlease/metrics/metricsfx"
 )
 
 func main() {
@@ -44,7 +44,7 @@ func wiring(exporter metric.Exporter, dir string) fx.Option {
 	return fx.Options(
 		fx.Supply(idworker.Config{Mode: idworker.ModeLocal, Local: hostseq.Config{Dir: dir}}),
 		idworker.Module,
-		metrics.Module,
+		metricsfx.Module,
 		fx.Invoke(func(c collectors, lc fx.Lifecycle) error {
 			registry := prometheus.NewRegistry()
 			var errs []error

@@ -1,4 +1,5 @@
-package metrics
+// Package metricsfx puts the collectors of package metrics into a graph of fx.
+package metricsfx
 
 import (
 	"fmt"
@@ -7,6 +8,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/metrics"
 )
 
 // Group is the fx value group of the collectors. The application registers them:
@@ -18,7 +20,7 @@ import (
 const Group = "metrics-collectors"
 
 // Module puts the collectors of the graph's *idworker.IdWorker and its pool into Group.
-// See NewCollector and NewPoolCollector, which asks the center once per minute. Module
+// See metrics.NewCollector and metrics.NewPoolCollector, which asks the center once per minute. Module
 // invokes nothing. An application that takes the group makes the worker, which borrows a
 // worker id at the start even if nothing else uses it.
 //
@@ -35,6 +37,6 @@ func Named(name string) fx.Option {
 // collectorsOf returns the constructor of the collectors of the worker with the tag.
 func collectorsOf(tag string) any {
 	return fx.Annotate(func(w *snowlease.Worker) []prometheus.Collector {
-		return []prometheus.Collector{NewCollector(w), NewPoolCollector(w, 0)}
+		return []prometheus.Collector{metrics.NewCollector(w), metrics.NewPoolCollector(w, 0)}
 	}, fx.ParamTags(tag), fx.ResultTags(`group:"`+Group+`,flatten"`))
 }
