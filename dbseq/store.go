@@ -224,6 +224,7 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 	a["newpin"] = text(is.Pin.String(), 255)
 	puts, tickets := k.puts(before, after)
 	fill := after.Part.Leases - before.Part.Leases
+	a["fill"] = fill
 	switch {
 	case was != rules.Meta{}:
 		carries := before.Part.Any && after.Part.Least > before.Part.Least

@@ -78,10 +78,12 @@ ON CONFLICT DO NOTHING;
 
 -- name: meta
 -- Replaces the record of the namespace. If the server that was looked at is the one on record, only that
--- does: another one may lack what it has shown.
+-- does: another one may lack what it has shown. Slots that are missing are missing here too: the look
+-- may have been at a replica that lags.
 UPDATE snowlease_meta SET pin = :newpin, former = COALESCE(:former, ''), quarantine_ms = :until, reason = COALESCE(:reason, ''),
        incarnation = CASE WHEN :moves = 1 THEN {incarnation} ELSE incarnation END
- WHERE ns = :ns AND pin = :pin AND quarantine_ms = :quarantine AND CASE WHEN {same} THEN 1 ELSE 0 END = :same AND {now} BETWEEN :lo AND :hi;
+ WHERE ns = :ns AND pin = :pin AND quarantine_ms = :quarantine AND CASE WHEN {same} THEN 1 ELSE 0 END = :same AND {now} BETWEEN :lo AND :hi
+   AND (:fill = 0 OR (SELECT COUNT(*) FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool) = :pool - :fill);
 
 -- name: fill
 -- Creates the missing slots. Their tokens and versions lie above those that were lost.
