@@ -170,17 +170,22 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 	case <-ctx.Done():
 		return c.store.Wrap(want.Verb, namespace, ctx.Err())
 	}
-	announced := rules.Namespace{}.Announced(lease.NewOwner()).Meta // by this call
+	var announced rules.Meta // by this call
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		before, err := c.look(ctx, namespace, want)
 		if err != nil {
 			return err
 		}
 		ns := before.Namespace
-		if ns.Meta.Reason == announced.Reason {
-			ns.Meta = rules.Meta{}
+		announced.Quarantine = ns.Meta.Quarantine // see View.Opens
+		again := announced.Reason != "" && ns.Meta == announced
+		if again {
+			ns = ns.Unannounced()
 		}
 		after, answer := decide(ns, before.Now.UnixMilli(), before)
+		if again {
+			after.Meta.Quarantine = max(after.Meta.Quarantine, announced.Quarantine)
+		}
 		// A grant that was on record already is written once more: what is read may not be
 		// committed, or not be replicated.
 		if after.Equal(ns) && (answer != nil || !want.Lends) {
@@ -189,11 +194,12 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 		// What is not there does not show whether it was there meanwhile, and is lost again. So
 		// create it in two steps: decide by the clock after the first, compare in the second.
 		announce := before.Meta == rules.Meta{} && (!before.Opens || !want.Once)
-		if announce && before.Opens {
-			after.Meta.Reason = announced.Reason
-		} else if announce {
+		if announce && !before.Opens {
 			after = ns
-			after.Meta = announced
+		}
+		if announce {
+			after = after.Announced(lease.NewOwner())
+			announced = after.Meta
 		}
 		switch err := c.store.Swap(ctx, namespace, before, after); {
 		case err == nil && announce:

@@ -55,10 +55,19 @@ type Slot struct {
 	Hold int64
 }
 
-// Announced returns ns, which has no Meta, with one that only says that somebody is about to
-// create it. The nonce makes it differ from every other.
+// Announced returns ns with a Meta that says that somebody is about to create it. The nonce makes it
+// differ from every other.
 func (ns Namespace) Announced(nonce [16]byte) Namespace {
 	ns.Meta.Reason = fmt.Sprintf("being created: %x", nonce)
+	return ns
+}
+
+// Unannounced returns ns without its Meta, of which it keeps what a loss allows for.
+func (ns Namespace) Unannounced() Namespace {
+	if hold := ms(ns.Meta.Pin.Hold()); ns.Part != nil {
+		ns = ns.parted(func(p *Part) { p.Hold = max(p.Hold, hold) })
+	}
+	ns.Meta = Meta{}
 	return ns
 }
 

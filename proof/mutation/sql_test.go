@@ -101,6 +101,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"PostgreSQL: a crash under a parent that lives is not seen", "internal/sqlconn/postgres.go", `COALESCE(pg_last_wal_replay_lsn()::text, '-')`, `'-'`, "TestPostgresLosesItsLastCommits"},
 	{"a second loss does not prolong the quarantine", statements + "#meta", `quarantine_ms = :until,`, `quarantine_ms = CASE WHEN quarantine_ms = 0 THEN :until ELSE quarantine_ms END,`, onTheClock + "a second loss prolongs the quarantine"},
 	{"a replica that lags shows a loss", statements + "#meta", `AND (:fill = 0 OR`, `AND (:fill >= 0 OR`, "TestRecordsThatChangeAllTheTime"},
+	{"what slots showed counts for nothing once the record is created", "internal/engine/center.go", `ns = ns.Unannounced()`, `ns.Meta = rules.Meta{}`, "TestAllLostWhileItIsCreated/sqlite"},
 	{"what is missing is not made anew", "dbseq/store.go", `if fill > 0 {`, `if false {`, onTheClock + "the loss of a slot is seen by acquire"},
 	{"Init completes what others have lost", "dbseq/store.go", `if err == nil && n != rows {`, `if err == nil && n != rows && rows == 1 {`, "TestInitBesideAPartialLoss/sqlite"},
 	{"extended below a quarantine", statements + "#renew", ` AND quarantine_ms <= :floor)`, ` AND :floor >= 0)`, "TestRenewalChecksAllAgain/extended/a loss"},
