@@ -4,9 +4,7 @@ import (
 	"context"
 	"embed"
 
-	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/internal/sqlconn"
-	"github.com/snowlease/snowlease/lease"
 )
 
 //go:embed sql/*.sql schema/*.sql
@@ -20,40 +18,40 @@ var tables = sqlconn.Tables{
 	Damaged: "correct its row or delete it; later grants lie above everything that it may have held",
 }
 
-// prepare makes the store ready for a request. It identifies the server, refuses one with a
+// prepare makes the center ready for k. It identifies the server, refuses one with a
 // wrong clock or an unreadable incarnation before it writes anything, and creates the
 // tables if necessary.
-func (s *store) prepare(ctx context.Context, req lease.Request) error {
-	if s.ready.Load() {
+func (c *Center) prepare(ctx context.Context, k *call) error {
+	if c.ready.Load() {
 		return nil
 	}
 	select {
-	case s.gate <- struct{}{}:
-		defer func() { <-s.gate }()
+	case c.gate <- struct{}{}:
+		defer func() { <-c.gate }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := s.Server(ctx, false); err != nil || s.ready.Load() {
+	if err := c.conn.Server(ctx, false); err != nil || c.ready.Load() {
 		return err
 	}
-	if !s.Own { // nothing moved a connection yet
-		if err := s.beside.Settle(ctx); err != nil {
+	if !c.conn.Own { // nothing moved a connection yet
+		if err := c.beside.Settle(ctx); err != nil {
 			return err
 		}
 	}
-	now, err := s.Now(ctx, nil)
+	now, err := c.conn.Now(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := rules.ClockVeto(now, req); err != nil {
+	if err := k.refuse(now); err != nil {
 		return err
 	}
-	if _, err := s.Identify(ctx); err != nil {
+	if _, err := c.conn.Identify(ctx); err != nil {
 		return err
 	}
-	if err := s.Create(ctx); err != nil {
+	if err := c.conn.Create(ctx); err != nil {
 		return err
 	}
-	s.ready.Store(true)
+	c.ready.Store(true)
 	return nil
 }

@@ -15,17 +15,18 @@
 -- Reads the namespace and the owner's slot, before every change. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew, or one that
 -- it has given back.
-SELECT COALESCE({incarnation}, ''),
-       m.ns IS NOT NULL, CASE WHEN {same} THEN 1 ELSE 0 END, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
+SELECT {now}, COALESCE({incarnation}, ''),
+       m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
-       s.known, s.soonest, s.ahead, s.greatest, s.least,
-       h.slot IS NOT NULL, {now}, COALESCE(h.slot, 0), COALESCE(h.owner, ''), COALESCE(h.holder, ''), COALESCE(h.token, 0), COALESCE(h.ver, 0),
-       COALESCE(h.ticket, 0), COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0), COALESCE(h.hold_ms, 0)
+       s.known, s.soonest, s.ahead, s.hold,
+       h.slot IS NOT NULL, COALESCE(h.slot, 0), COALESCE(h.token, 0), COALESCE(h.ver, 0), COALESCE(h.ticket, 0),
+       COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0)
   FROM (SELECT COUNT(*) AS known,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms - :ahead) END), 0) AS ahead,
-               COALESCE(MAX(hold_ms), 0) AS greatest, COALESCE(MIN(hold_ms), 0) AS least,
-               MIN(CASE WHEN slot = :slot OR owner = :owner AND expires_ms >= {now} + :skew OR owner = :spent THEN slot END) AS held
+               COALESCE(MAX(hold_ms), 0) AS hold,
+               MIN(CASE WHEN owner = :owner AND CASE WHEN :slot < 0 THEN expires_ms >= {now} + :skew ELSE slot = :slot END
+                          OR owner = :spent AND :slot < 0 THEN slot END) AS held
           FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool) AS s
   LEFT JOIN snowlease_meta AS m ON m.ns = :ns
   LEFT JOIN snowlease_slot AS h ON h.ns = :ns AND h.slot = s.held;
@@ -37,22 +38,21 @@ RETURNING id;
 -- name: free
 -- Free slots: first the one that the ticket chooses, unless its mark would raise the
 -- floor, then the least recently used.
-SELECT 1 = 1, {now}, slot, owner, holder, token, ver, ticket, since_ms, floor_ms, expires_ms, hwm_ms, hold_ms
+SELECT {now}, slot, token, ver, ticket, hwm_ms, expires_ms
   FROM snowlease_slot
  WHERE ns = :ns AND slot BETWEEN :first AND :last AND expires_ms < {now} AND hwm_ms < {now} + :lead
  ORDER BY CASE WHEN slot = :slot AND hwm_ms <= GREATEST({now} - 1, :quarantine) THEN 0 ELSE 1 END, expires_ms, slot
- LIMIT :most;
+ LIMIT 32;
 
--- name: put
--- Writes what the rules have decided from what was read, if nothing of that has changed since, and
--- the clock has neither stepped back nor come too far.
+-- name: lend
+-- Writes what the rules have decided from what was read, if nothing of that has changed since,
+-- and the clock has neither stepped back nor come too far.
 UPDATE snowlease_slot
-   SET owner = COALESCE(:owner, ''), holder = COALESCE(:holder, ''), ver = ver + 1, ticket = :ticket, seen_ms = {now}, since_ms = :since,
-       token = :token, floor_ms = :floor, expires_ms = :expires, hwm_ms = :mark, hold_ms = :kept
+   SET owner = :owner, holder = COALESCE(:holder, ''), ver = ver + 1, ticket = :ticket, seen_ms = {now}, since_ms = :since,
+       token = :token, floor_ms = :floor, expires_ms = :expires, hwm_ms = :mark
  WHERE ns = :ns AND slot = :slot AND ver = :ver AND expires_ms = :wasexpires AND hwm_ms = :wasmark
    AND {now} BETWEEN :lo AND :hi
-   AND EXISTS (SELECT 1 FROM snowlease_meta
-                WHERE ns = :ns AND pin = :pin AND CASE WHEN {same} THEN 1 ELSE 0 END = :same AND quarantine_ms = :quarantine);
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same} AND quarantine_ms = :quarantine);
 
 -- name: forget
 DELETE FROM snowlease_ticket
@@ -68,30 +68,37 @@ UPDATE snowlease_slot
    AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same} AND quarantine_ms <= :floor)
 RETURNING seen_ms;
 
--- name: open
--- A quarantine counts from the clock of this statement: so it covers what others have lent and lost
--- since the look.
-INSERT INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)
-SELECT :ns, :newpin, {incarnation}, '', CASE WHEN :hold > 0 THEN {now} + :hold ELSE 0 END, COALESCE(:reason, '')
-  FROM (SELECT 1 AS one) AS one WHERE {now} BETWEEN :lo AND :hi
-ON CONFLICT DO NOTHING;
+-- name: release
+UPDATE snowlease_slot
+   SET owner = :spent, holder = '', ver = ver + 1, ticket = 0, seen_ms = {now}, since_ms = 0, floor_ms = 0,
+       expires_ms = {now} - 1, hwm_ms = :used
+ WHERE ns = :ns AND slot = :slot AND owner = :owner AND token = :token
+   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same});
 
--- name: meta
--- Replaces the record of the namespace. If the server that was looked at is the one on record, only that
--- does: another one may lack what it has shown. Slots that are missing are missing here too: the look
--- may have been at a replica that lags.
-UPDATE snowlease_meta SET pin = :newpin, former = COALESCE(:former, ''), quarantine_ms = :until, reason = COALESCE(:reason, ''),
-       incarnation = CASE WHEN :moves = 1 THEN {incarnation} ELSE incarnation END
- WHERE ns = :ns AND pin = :pin AND quarantine_ms = :quarantine AND CASE WHEN {same} THEN 1 ELSE 0 END = :same AND {now} BETWEEN :lo AND :hi
-   AND (:fill = 0 OR (SELECT COUNT(*) FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool) = :pool - :fill);
+-- name: lost
+-- Starts a quarantine if this server sees the loss too.
+UPDATE snowlease_meta
+   SET former = CASE WHEN {same} THEN former ELSE incarnation END, reason = :reason,
+       quarantine_ms = GREATEST(quarantine_ms, REPLY({now}) + :hold),
+       incarnation = CASE WHEN {same} THEN incarnation ELSE {incarnation} END
+ WHERE ns = :ns AND pin = :pin AND {now} BETWEEN :lo AND :hi
+   AND (NOT ({same}) OR (SELECT COUNT(*) FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool) < :pool)
+RETURNING {now};
+
+-- name: open
+INSERT INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)
+SELECT :ns, :pin, {incarnation}, '', CASE WHEN :hold > 0 THEN REPLY({now}) + :hold ELSE 0 END, COALESCE(:reason, '')
+  FROM (SELECT 1 AS one) AS one WHERE {now} BETWEEN :lo AND :hi
+ON CONFLICT DO NOTHING
+RETURNING {now};
 
 -- name: fill
--- Creates the missing slots. Their tokens and versions lie above those that were lost.
+-- Creates the missing slots. Their marks lie above all that may have been forgotten when
+-- they are created, unless hold is 0; their tokens and versions above those that were lost.
 INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms, hold_ms)
-SELECT :ns, numbers.n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, 0, :kept
+SELECT :ns, numbers.n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN :hold > 0 THEN {now} + :hold ELSE 0 END, :kept
   FROM ({numbers}) AS numbers
- WHERE numbers.n < :pool
-   AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :newpin AND {same} AND quarantine_ms = :until)
+ WHERE numbers.n < :pool AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin)
  ORDER BY numbers.n
 ON CONFLICT DO NOTHING;
 
@@ -100,6 +107,10 @@ ON CONFLICT DO NOTHING;
 UPDATE snowlease_slot SET hold_ms = :kept
  WHERE ns = :ns AND slot BETWEEN :from AND :to AND hold_ms < :kept AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
 
+-- name: repin
+-- Replaces the pin, by the latest clock that the new one counts from. Where the end of a change is
+-- decided or comes, only the server on record does: another one may lack what the slots showed.
+UPDATE snowlease_meta SET pin = :newpin WHERE ns = :ns AND pin = :pin AND {now} <= :until AND (:anywhere = 1 OR {same});
+
 -- name: slots
-SELECT 1 = 1, {now}, slot, owner, holder, token, ver, ticket, since_ms, floor_ms, expires_ms, hwm_ms, hold_ms
-  FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool ORDER BY slot LIMIT :pool;
+SELECT slot, token, floor_ms, holder, since_ms, expires_ms, hwm_ms, {now} FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool ORDER BY slot LIMIT :pool;

@@ -60,6 +60,12 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 	}
 	err = c.apply(ctx, req.Namespace, want, func(ns rules.Namespace, now int64, v View) (_ rules.Namespace, err error) {
 		ns, g, err = ns.AcquireBeside(now, v.Incarnation, req, v.Want.Skip)
+		for err == nil && g.Floor < ns.Meta.Quarantine {
+			// This grant is from an earlier call, whose write may have reached another server
+			// than its read, which had forgotten a grant of the same times.
+			ns, _ = ns.Revoke(now, g.Worker, g.Token) // it is on record
+			ns, g, err = ns.AcquireBeside(now, v.Incarnation, req, v.Want.Skip)
+		}
 		return ns, err
 	})
 	return answer(g, err)
@@ -177,15 +183,10 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 			return err
 		}
 		ns := before.Namespace
-		announced.Quarantine = ns.Meta.Quarantine // see View.Opens
-		again := announced.Reason != "" && ns.Meta == announced
-		if again {
-			ns = ns.Unannounced()
+		if ns.Meta == announced {
+			ns.Meta = rules.Meta{}
 		}
 		after, answer := decide(ns, before.Now.UnixMilli(), before)
-		if again {
-			after.Meta.Quarantine = max(after.Meta.Quarantine, announced.Quarantine)
-		}
 		// A grant that was on record already is written once more: what is read may not be
 		// committed, or not be replicated.
 		if after.Equal(ns) && (answer != nil || !want.Lends) {
@@ -193,12 +194,9 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 		}
 		// What is not there does not show whether it was there meanwhile, and is lost again. So
 		// create it in two steps: decide by the clock after the first, compare in the second.
-		announce := before.Meta == rules.Meta{} && (!before.Opens || !want.Once)
-		if announce && !before.Opens {
-			after = ns
-		}
+		announce := before.Meta == rules.Meta{}
 		if announce {
-			after = after.Announced(lease.NewOwner())
+			after = ns.Announced(lease.NewOwner())
 			announced = after.Meta
 		}
 		switch err := c.store.Swap(ctx, namespace, before, after); {
@@ -214,7 +212,7 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 		select {
 		case <-time.After(want.lost(wait)):
 		case <-ctx.Done():
-			return c.store.Wrap(want.Verb, namespace, fmt.Errorf("lost every race to change the records, or they come from several servers: %w", ctx.Err()))
+			return c.store.Wrap(want.Verb, namespace, fmt.Errorf("lost every race to change the records: %w", ctx.Err()))
 		}
 	}
 }

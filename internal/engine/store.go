@@ -81,10 +81,6 @@ type View struct {
 	Now         time.Time // the store's clock, or zero if it has none: then that of this host counts
 	Incarnation string    // changes if the store may have lost what it acknowledged; empty is not compared
 	Kept        any       // the store's own, for Swap
-	// Opens says that a Swap that creates the record of the namespace creates no slots, and that its
-	// quarantine counts from the clock of the write. So others can go by it, and that is as good as
-	// announced. That of Init, which has no quarantine, creates all in one step.
-	Opens bool
 
 	Want  Want // set by the engine
 	hosts bool // Now is the clock of this host

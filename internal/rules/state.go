@@ -25,7 +25,6 @@ type Part struct {
 	Any     bool    // some part of a slot is on record
 	Hold    int64   // the greatest Slot.Hold on record
 	Least   int64   // the least
-	Soonest int64   // when the first worker id of the request is free, or 0 if Slots tell
 }
 
 // Meta is the record of the namespace as a whole.
@@ -55,19 +54,10 @@ type Slot struct {
 	Hold int64
 }
 
-// Announced returns ns with a Meta that says that somebody is about to create it. The nonce makes it
-// differ from every other.
+// Announced returns ns, which has no Meta, with one that only says that somebody is about to
+// create it. The nonce makes it differ from every other.
 func (ns Namespace) Announced(nonce [16]byte) Namespace {
 	ns.Meta.Reason = fmt.Sprintf("being created: %x", nonce)
-	return ns
-}
-
-// Unannounced returns ns without its Meta, of which it keeps what a loss allows for.
-func (ns Namespace) Unannounced() Namespace {
-	if hold := ms(ns.Meta.Pin.Hold()); ns.Part != nil {
-		ns = ns.parted(func(p *Part) { p.Hold = max(p.Hold, hold) })
-	}
-	ns.Meta = Meta{}
 	return ns
 }
 

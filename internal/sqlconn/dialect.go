@@ -18,8 +18,8 @@ const (
 	SQLite   Dialect = "sqlite"
 )
 
-// A dialect is what a kind of database has of its own. The statements of sql/lease.sql
-// and segment.sql are the same for all; those of sql/NAME.sql replace or complete
+// A dialect is what a kind of database has of its own. The statements of sql/lease.sql,
+// operator.sql and segment.sql are the same for all; those of sql/NAME.sql replace or complete
 // them, and schema/NAME.sql creates the tables of a package. To add an engine, see
 // CONTRIBUTING.md. TestDialects knows which fields each dialect needs; the others may be zero.
 type dialect struct {

@@ -62,7 +62,7 @@ var postgres = dialect{
 // typeOf returns the type of a parameter, which PostgreSQL infers otherwise from where it stands
 // first.
 func typeOf(parameter string) string {
-	if slices.Contains([]string{"ns", "pin", "oldpin", "newpin", "owner", "spent", "holder", "reason", "former", "name", "below", "beside", "table", "schema"}, parameter) {
+	if slices.Contains([]string{"ns", "pin", "oldpin", "newpin", "owner", "spent", "holder", "reason", "name", "below", "beside", "table", "schema"}, parameter) {
 		return "text"
 	}
 	return "bigint"
