@@ -22,6 +22,15 @@ local function writable()
   for i = 1, 4 do redis.call('PERSIST', KEYS[i]) end
 end
 
+-- sizes returns how many worker ids have a record in each of the three keys.
+local function sizes()
+  return {
+    redis.call('ZCARD', lease),
+    redis.call('HLEN', mark) - redis.call('HEXISTS', mark, 'hold'),
+    redis.call('HLEN', owners) - redis.call('HEXISTS', owners, 'hold'),
+  }
+end
+
 -- names returns the worker ids from..to as strings.
 local function names(from, to)
   local list = {}

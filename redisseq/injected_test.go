@@ -217,3 +217,57 @@ func TestWaitReplicasFaults(t *testing.T) {
 	}
 	require.Empty(t, s.Records(t), "nothing was carried out")
 }
+
+// A caller finds that a record is missing, and pauses before it creates it, or sends that again. In
+// between, another record is lost, of a holder that it would allow for too little.
+func TestSecondLossInAPause(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]bool{"paused": false, "sent again": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newReal(t)
+			req := func(first, last int64) lease.Request {
+				r := request()
+				r.Pool, r.First, r.Last, r.CallerTime = 2, first, last, 0
+				r.TTL, r.MaxTTL, r.Skew, r.MaxLead = 2*time.Second, 2*time.Second, 100*time.Millisecond, 1900*time.Millisecond
+				return r
+			}
+			acquire := func(c lease.Center, r lease.Request) (g lease.Grant) {
+				t.Helper()
+				var err error
+				require.Eventually(t, func() bool { g, err = c.Acquire(t.Context(), r); return err == nil }, time.Minute, 10*time.Millisecond)
+				return g
+			}
+			other, slow := s.center(t), s.center(t)
+			require.NoError(t, other.Extras().Init(t.Context(), req(0, 1)))
+			held := acquire(other, req(0, 0))
+			_, err := slow.Acquire(t.Context(), req(0, 0)) // loads the scripts
+			require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
+			require.NoError(t, s.Client(t).HDel(t.Context(), keys("orders")[1], "1").Err())
+			calls, paused, resumed, done := 0, make(chan struct{}), make(chan struct{}), make(chan error, 1)
+			redisseq.Client(slow).AddHook(redistest.Hook(func(_ []redis.Cmder, call func() error) error {
+				if calls++; calls == 3 { // after the step that lends, and the load
+					if again {
+						_ = call()
+					}
+					close(paused)
+					<-resumed
+				}
+				return call()
+			}))
+			go func() { _, err := slow.Acquire(t.Context(), req(0, 1)); done <- err }()
+			<-paused
+			time.Sleep(300 * time.Millisecond) // longer than the skew
+			if again {
+				held = acquire(other, req(0, 0))
+				time.Sleep(300 * time.Millisecond)
+			}
+			held, err = other.Renew(t.Context(), held)
+			require.NoError(t, err)
+			s.Delete(t, "orders", held.Worker)
+			close(resumed)
+			<-done
+			require.GreaterOrEqual(t, acquire(other, req(0, 0)).Floor, held.Ceiling)
+		})
+	}
+}

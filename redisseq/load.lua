@@ -10,8 +10,8 @@ if compares and not id then return { 'NORUNID' } end
 
 local m = redis.call('HMGET', meta, 'pin', 'run', 'prev', 'quar', 'why')
 local shown = { redis.call('HGET', mark, 'hold'), redis.call('HGET', owners, 'hold') }
-local sizes = { redis.call('ZCARD', lease), redis.call('HLEN', mark) - (shown[1] and 1 or 0), redis.call('HLEN', owners) - (shown[2] and 1 or 0) }
-local reply = { 'OK', str(now), compares and id or '', str(sizes[1]), str(sizes[2]), str(sizes[3]), shown[1] or '', shown[2] or '',
+local size = sizes()
+local reply = { 'OK', str(now), compares and id or '', str(size[1]), str(size[2]), str(size[3]), shown[1] or '', shown[2] or '',
   m[1] or '', m[2] or '', m[3] or '', m[4] or '', m[5] or '', '' }
 local more = #reply
 
@@ -39,7 +39,7 @@ for _, name in ipairs({ owner, spent }) do
 end
 -- Missing ones are created if one of them is lent.
 local other = first + skip % (last - first + 1)
-if math.min(sizes[1], sizes[2], sizes[3]) < pool then add(names(other, math.min(other + count - 1, last))) end
+if math.min(unpack(size)) < pool then add(names(other, math.min(other + count - 1, last))) end
 
 -- The score of a worker id that was never lent is its own number, below any time.
 local never = redis.call('ZRANGEBYSCORE', lease, str(other), str(last), 'LIMIT', '0', str(count))
@@ -51,7 +51,7 @@ local function lent(most, pass)
   return redis.call('ZRANGEBYSCORE', lease, '1048576', most, 'WITHSCORES', 'LIMIT', str(pass), str(count))
 end
 local page = {}
-if skip > 0 and sizes[1] > 0 then page = lent(str(now - 1), skip % sizes[1]) end
+if skip > 0 and size[1] > 0 then page = lent(str(now - 1), skip % size[1]) end
 if #page > 0 then
   reply[more] = '0' -- these alone do not show that none is free
 else

@@ -44,6 +44,7 @@ var _ engine.Store = store{}
 type kept struct {
 	meta  [5]string           // pin, run, prev, quar, why
 	slots map[int64][3]string // lease, mark, owners
+	sizes string              // of these keys
 }
 
 // page is how many free worker ids of each kind a borrow looks at first.
@@ -118,7 +119,7 @@ func (s store) read(r redisconn.Reply, pool int64, v *engine.View, k *kept) erro
 	}
 	if v.Now.IsZero() { // of the first page: Swap compares what the others show
 		v.Now, v.Incarnation = time.UnixMilli(now), r[2]
-		k.meta = [5]string(r[8:13])
+		k.meta, k.sizes = [5]string(r[8:13]), strings.Join(r[3:6], " ")
 		p := v.Part
 		p.Leases, p.Marks, p.Any = min(leases, owners), marks, max(leases, owners, marks) > 0 || r[6]+r[7] != ""
 		var greatest, least int64
@@ -252,7 +253,7 @@ func (s store) Swap(ctx context.Context, namespace string, before engine.View, a
 	}
 	was := k.meta
 	for range lease.MaxPool/8192 + 1 {
-		args := []any{before.Incarnation, before.Now.UnixMilli(), fill, hold}
+		args := []any{before.Incarnation, before.Now.UnixMilli(), fill, hold, k.sizes}
 		for _, text := range append(was[:], meta[:]...) {
 			args = append(args, text)
 		}
@@ -262,8 +263,10 @@ func (s store) Swap(ctx context.Context, namespace string, before engine.View, a
 			return engine.ErrPartly
 		case err != nil || reply[0] != "MORE":
 			return err
+		case len(reply) != 2:
+			return s.damaged(want.Verb, namespace, reply.Unknown())
 		}
-		was, slots = meta, nil
+		was, slots, k.sizes = meta, nil, reply[1]
 	}
 	return s.damaged(want.Verb, namespace, fmt.Errorf("%w: records vanish while they are created", lease.ErrDamaged))
 }

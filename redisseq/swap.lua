@@ -1,20 +1,22 @@
 -- Writes what was decided from what load.lua returned, if nothing of that has changed since: the
 -- record of the namespace, as 5 fields, and slots, each as a worker id and what the three keys had
--- and are to have. Then it creates the missing slots of a pool.
-local incarnation, read, pool, hold = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+-- and are to have. Then it creates the missing slots of a pool, if exactly those are missing: whoever
+-- pauses must not fill in what was lost meanwhile.
+local incarnation, read, pool, hold, seen = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
 
 writable()
 -- What was decided by a clock must be on record by then: a later loss counts from the clock too.
 if now < read or incarnation ~= '' and server() ~= incarnation then return { 'CHANGED' } end
 local fields = { 'pin', 'run', 'prev', 'quar', 'why' }
 local m = redis.call('HMGET', meta, unpack(fields))
+if pool > 0 and table.concat(sizes(), ' ') ~= seen then return { 'CHANGED' } end
 
 -- shows reports whether the records are those that stand from these arguments on.
 local function shows(record, slot)
   for i = 1, 5 do
     if (m[i] or '') ~= ARGV[record + i] then return false end
   end
-  for i = 15, #ARGV, 7 do
+  for i = 16, #ARGV, 7 do
     local worker = ARGV[i]
     if (redis.call('ZSCORE', lease, worker) or '') ~= ARGV[i + slot] or (redis.call('HGET', mark, worker) or '') ~= ARGV[i + slot + 1]
       or (redis.call('HGET', owners, worker) or '') ~= ARGV[i + slot + 2] then
@@ -24,17 +26,17 @@ local function shows(record, slot)
   return true
 end
 -- A client repeats a call whose reply was lost: then they are as they are to be.
-if not shows(4, 1) and not shows(9, 4) then return { 'CHANGED' } end
+if not shows(5, 1) and not shows(10, 4) then return { 'CHANGED' } end
 
 for i, name in ipairs(fields) do
-  local value = ARGV[9 + i]
+  local value = ARGV[10 + i]
   if value ~= '' then
     redis.call('HSET', meta, name, value)
   elseif m[i] then
     redis.call('HDEL', meta, name)
   end
 end
-for i = 15, #ARGV, 7 do
+for i = 16, #ARGV, 7 do
   put(ARGV[i], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5], ARGV[i + 6])
 end
 if hold > 0 then
@@ -73,4 +75,4 @@ if made >= pool then made = 0 end
 local to = math.min(made + 8192, pool)
 create(made, to - 1)
 redis.call('HSET', meta, 'made', str(to))
-return { to == pool and 'OK' or 'MORE' }
+return { to == pool and 'OK' or 'MORE', table.concat(sizes(), ' ') }

@@ -189,7 +189,7 @@ func claim(ctx context.Context, center lease.Center, cfg idworker.Config) error 
 	if _, err := center.Extras().Operator.Record(ctx, cfg.Namespace); !errors.Is(err, lease.ErrUnknown) {
 		return errors.Join(fmt.Errorf("namespace %q is not mine: something is on record of it, or it cannot be seen", cfg.Namespace), err)
 	}
-	req, err := cfg.Request()
+	req, err := cfg.Request() //nolint:contextcheck // it reads the configuration
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var fault clientError
 	if errors.As(err, &fault) {
 		status, text = fault.status, fault.Error()
-	} else if h.healthy(r) != nil {
+	} else if h.healthy() != nil {
 		status, text = http.StatusServiceUnavailable, "no ids at the moment: see /readyz for the reason"
 		w.Header().Set("Retry-After", "1")
 	}
@@ -222,12 +222,12 @@ func (h *handler) getOrder(_ http.ResponseWriter, r *http.Request) (any, error) 
 // readyz answers 503 with the reason while the service issues no ids.
 func (h *handler) readyz(w http.ResponseWriter, r *http.Request) {
 	status, body := http.StatusOK, map[string]any{"ready": true, "status": h.worker.Status()}
-	if err := h.healthy(r); err != nil {
+	if err := h.healthy(); err != nil {
 		status, body["ready"], body["reason"] = http.StatusServiceUnavailable, false, err.Error()
 	}
 	write(w, status, body)
 }
 
-func (h *handler) healthy(r *http.Request) error {
+func (h *handler) healthy() error {
 	return errors.Join(h.worker.Healthy(), h.segments.Healthy())
 }

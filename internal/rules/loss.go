@@ -27,7 +27,8 @@ func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lea
 	if reason == "" {
 		return ns, pin, nil
 	}
-	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine, QuarantineEnd(now, pin)), reason
+	// Whoever has seen the same loss, and pauses, finds another quarantine.
+	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine+1, QuarantineEnd(now, pin)), reason
 	return ns.whole(req.Pool, pin), pin, nil
 }
 

@@ -70,7 +70,7 @@ var onSeries = list{title: "series", pkg: "numbers", mutants: []mutant{
 	{"no room for clocks that differ", seriesGo, `Add(-lease.MaxClockError)`, `Add(0)`, "TestBoundsOfThePeriod"},
 	{"periods begin where the host is", seriesGo, `hostclock.Now(ctx).In(s.zone)`, `hostclock.Now(ctx)`, "TestPeriods/east"},
 	{"a period begins before its day", "numbers/period.go", `if t.Day() == day {`, `if true {`, "TestBoundsOfThePeriod"},
-	{"a copy issues what was asked for before", seriesGo, `copies == s.copies.Load()`, `copies <= s.copies.Load()`, "TestResetForgetsAnswersUnderWay"},
+	{"a copy issues what was asked for before", seriesGo, `copies == s.copies.Load()`, `copies <= s.copies.Load()`, "TestSeriesResetForgetsAnswersUnderWay"},
 	{"a format that prints two periods alike", "numbers/format.go", `if d.period == p.cfg.Period && !slices`, `if false && !slices`, "TestConfig"},
 }}
 

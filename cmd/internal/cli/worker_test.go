@@ -89,7 +89,7 @@ func TestTakeover(t *testing.T) {
 		s.numbers.ok(part, `namespace "orders-2" at `, `has taken over, with worker ids 512-515; namespace "orders" lends none of the old ones until `)
 		s.numbers.exits(exitNo, part, "is lent to")
 
-		s.numbers.ok("init --yes --ttl=1s --max-ttl=1s --skew=100ms --namespace=bills")
+		s.numbers.ok("init --yes --ttl=5s --max-ttl=5s --skew=100ms --namespace=bills")
 		s.numbers.ok("init --yes --namespace=bills-2 --bits=41/6/0/16")
 		const all = "takeover --yes --namespace=bills --to-namespace=bills-2"
 		s.numbers.ok(all, `namespace "bills" is retired`)

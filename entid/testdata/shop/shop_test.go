@@ -260,7 +260,7 @@ func TestErrors(t *testing.T) {
 	s, source := open(t), &reserving{}
 	ctx, broken, stopped := t.Context(), errors.New("no ids today"), started(t)
 	s.Use(entid.Hook(source))
-	require.NoError(t, stopped.Stop(ctx))
+	require.NoError(t, stopped.Close())
 	create := s.Customer.Create().SetEmail(t.Name())
 	bulk := []*ent.CustomerCreate{s.Customer.Create().SetEmail("d"), s.Customer.Create().SetEmail("e")}
 	for _, c := range []struct {
