@@ -50,7 +50,7 @@ var onExamplesCollide = list{title: "collide", pkg: "examples/collide", mutants:
 var onExamplesFxapp = list{title: "fxapp", pkg: "examples/fxapp", mutants: []mutant{
 	{"config.go: a call dropped in readFile", "examples/fxapp/config.go", `d.KnownFields(true)`, ``, "TestBadConfig/unknown_keys"},
 	{"handlers.go: a text changed in newHandlers", "examples/fxapp/handlers.go", `operators.Handle("GET /{$}", http.RedirectHandler("/idworker/", http.StatusFound))`, `operators.Handle("GET /{$}", http.RedirectHandler("/idworker/_", http.StatusFound))`, "TestCopies/sqlite"},
-	{"handlers.go: a condition negated in readyz", "examples/fxapp/handlers.go", `if err := h.healthy(r); err != nil {`, `if err := h.healthy(r); !(err != nil) {`, "TestNoIDs"},
+	{"handlers.go: a condition negated in readyz", "examples/fxapp/handlers.go", `if err := h.healthy(); err != nil {`, `if err := h.healthy(); !(err != nil) {`, "TestNoIDs"},
 	{"main.go: a condition negated in wiring", "examples/fxapp/main.go", `if !cfg.Once { // fx`, `if cfg.Once { // fx`, "TestCopies/sqlite"},
 	{"orders.go: a bound moved in check", "examples/fxapp/orders.go", `if !printable.MatchString(i.Product) || i.Quantity < 1 || i.Quantity > 10_000 || i.PriceCents < 0 || i.PriceCents > 1e9 {`, `if !printable.MatchString(i.Product) || i.Quantity < 1 || i.Quantity > 10_000 || i.PriceCents < 0 && i.PriceCents > 1e9 {`, "TestBadRequests"},
 	{"orders.go: a bound moved in check, 2", "examples/fxapp/orders.go", `if !printable.MatchString(i.Product) || i.Quantity < 1 || i.Quantity > 10_000 || i.PriceCents < 0 || i.PriceCents > 1e9 {`, `if !printable.MatchString(i.Product) || i.Quantity < 1 && i.Quantity > 10_000 || i.PriceCents < 0 || i.PriceCents > 1e9 {`, "TestBadRequests"},
