@@ -26,8 +26,8 @@ end
 local function sizes()
   return {
     redis.call('ZCARD', lease),
-    redis.call('HLEN', mark) - redis.call('HEXISTS', mark, 'hold'),
-    redis.call('HLEN', owners) - redis.call('HEXISTS', owners, 'hold'),
+    redis.call('HLEN', mark) - (redis.call('HGET', mark, 'hold') and 1 or 0),
+    redis.call('HLEN', owners) - (redis.call('HGET', owners, 'hold') and 1 or 0),
   }
 end
 

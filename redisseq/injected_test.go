@@ -266,7 +266,7 @@ func TestSecondLossInAPause(t *testing.T) {
 			require.NoError(t, err)
 			s.Delete(t, "orders", held.Worker)
 			close(resumed)
-			<-done
+			require.ErrorAs(t, <-done, new(*lease.QuarantineError))
 			require.GreaterOrEqual(t, acquire(other, req(0, 0)).Floor, held.Ceiling)
 		})
 	}
