@@ -104,6 +104,7 @@ func (s *space) keep(g lease.Grant) lease.Grant {
 	renewed, err := s.tryRenew(g)
 	if errors.Is(err, lease.ErrLost) {
 		s.stopped(g, g.Ceiling)
+		s.pass(g.Ceiling) // it is refused from the skew before its end on
 		return s.acquire(func(r *lease.Request) { *r = g.Request; r.Owner = lease.NewOwner() })
 	}
 	require.NoError(s.t, err)
