@@ -165,7 +165,7 @@ func numbersOf(ctx context.Context, o order) (src source, end func(), err error)
 		return pastIDs{ids.Backfill(time.Now()), rand.New(rand.NewPCG(o.Seed, 1))}, end, err
 	}
 	cfg := numbers.SegmentConfig{Namespace: "shop", Name: string(o.Stream[:8]), Step: 200, Cover: time.Second}
-	store := numbers.Store(sql)
+	store := sql
 	if o.Stream.strict() {
 		cfg.Name, cfg.Strict = "strict", true
 	}
