@@ -63,7 +63,7 @@ If anything of the namespace exists, init changes nothing and exits with 3, with
 			} else if !errors.Is(err, lease.ErrUnknown) {
 				return err
 			}
-			if err := store.confirm(cmd, yes, "Nothing is on record for namespace %q. If the records were lost, init makes ids come twice.\nAre you sure that no process of snowlease has ever held one of its worker ids?", r.Namespace); err != nil {
+			if err := store.confirm(cmd, yes, "Nothing is on record for namespace %q. If the records were lost, init leads to duplicate ids.\nAre you sure that no process of snowlease has ever held one of its worker ids?", r.Namespace); err != nil {
 				return err
 			}
 			store.creates = true

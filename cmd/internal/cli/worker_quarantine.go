@@ -29,7 +29,8 @@ exact_times, a process without a worker id waits until then.
 
 Use it after restoring a store from a backup: the store lacks the leases granted since,
 and may not look changed. Run it before the service reaches the restored store, since the
-marks there may be too low. Failovers, restarts and lost records are detected without it.`,
+marks there may be too low. Lost records are detected without it, and so are failovers and
+restarts, unless store.durable is true.`,
 		Example: `  snowlease quarantine --namespace orders --reason 'backup of 06:00 restored'`,
 	}, c)
 	cmd.Flags().StringVar(&reason, "reason", p.Name+" quarantine", "reason to show to processes that wait")

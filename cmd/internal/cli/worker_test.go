@@ -21,7 +21,7 @@ func TestOperations(t *testing.T) {
 	const pinned = "layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32 max_ttl=30s skew=2s"
 	onStores(t, func(s scene) {
 		for _, line := range []string{"init", "no | init"} { // the first as in a script
-			printed := s.exits(exitNo, line, `Nothing is on record for namespace "orders". If the records were lost, init makes ids come twice.`)
+			printed := s.exits(exitNo, line, `Nothing is on record for namespace "orders". If the records were lost, init leads to duplicate ids.`)
 			require.Contains(s, printed, "not confirmed, nothing changed (--yes confirms without asking)")
 			s.exits(exitFailed, "workers", "nothing is on record for the namespace", ": check the spelling of orders, --prefix and --store")
 		}
