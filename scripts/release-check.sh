@@ -52,7 +52,7 @@ import (
 	"$module/metrics"
 )
 
-func main() { _, _, _ = metrics.Module, etcdseq.Module, entid.Hook }
+func main() { _, _, _ = metrics.NewCollector, etcdseq.Module, entid.Hook }
 END
 cd "$temp/shop"
 go mod init shop
