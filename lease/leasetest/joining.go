@@ -147,6 +147,11 @@ func raised(t *testing.T, b *bench) {
 	s.requirePin(2*long, 20*time.Second, lease.PinChange{})
 	b.Drop(t, s.base.Namespace, Meta)
 	require.Greater(t, s.horizon(s.requireQuarantine()), held[0].Ceiling, "what is left of the records allows for the greater times")
+
+	s = b.open(t, 2)
+	g := s.acquire(ttl(15 * time.Second))
+	s.acquire(greater)
+	s.renew(g) // which has less left than the skew of the other
 }
 
 // fallen tests that what the namespace allows for falls when no member needs it any more.
