@@ -21,8 +21,8 @@ type Config struct {
 	// Layout is the layout of the ids. The namespace pins it. Default: the default layout of
 	// package snowflake.
 	Layout snowflake.Layout
-	// Workers is the range of worker ids that this process may borrow. Disjoint ranges let
-	// two centers serve one stream of ids. Default: all worker ids of the pool.
+	// Workers is the range of worker ids that this process may borrow, such as "0-15". Disjoint
+	// ranges let two centers serve one stream of ids. Default: all worker ids of the pool.
 	Workers Workers
 	// Reserved is how many of the highest worker ids are kept out of the pool, such as for
 	// package history. The namespace pins the number of worker ids that remain. Default: 0.
@@ -75,11 +75,10 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Workers is a range of worker ids.
-type Workers struct {
-	First int64 // the first worker id
-	Count int64 // how many from First on; 0 means all of the pool
-}
+// Workers is a range of worker ids, the first and the last with a hyphen between them, such as
+// "0-15". It contains all worker ids of Config.Reserved or none of them, and those are never
+// lent. "" is the range of all.
+type Workers string
 
 func (c Config) withDefaults() Config {
 	c.Wait = cmp.Or(c.Wait, keeper.DefaultWait)
@@ -113,11 +112,9 @@ func (c Config) plan(f *fault.List, name func(field string) string, leased bool)
 		check.Skew(c.Skew, c.TTL)
 	}
 	pool := check.Reserved(c.Reserved, c.Layout)
-	count := cmp.Or(c.Workers.Count, pool-c.Workers.First)
-	first := c.Workers.First
-	f.Check(name("Workers"), c.Workers, first < 0 || first >= pool || count < 1 || count > pool-first, "is not a range of worker ids: choose from 0 to %d", pool-1)
+	first, last := check.Workers(string(c.Workers), pool, c.Layout)
 	return c, lease.Request{
 		Namespace: c.Namespace, Layout: c.Layout.String(), Holder: c.Holder, Owner: lease.NewOwner(),
-		Pool: pool, First: first, Last: first + count - 1, TTL: c.TTL, MaxTTL: c.MaxTTL, Skew: c.Skew,
+		Pool: pool, First: first, Last: min(last, pool-1), TTL: c.TTL, MaxTTL: c.MaxTTL, Skew: c.Skew,
 	}
 }

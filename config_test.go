@@ -21,11 +21,11 @@ import (
 func TestOpenReportsEveryFault(t *testing.T) {
 	_, err := snowlease.Open(t.Context(), nil, snowlease.Config{
 		Layout: snowflake.Layout{Epoch: -2, WorkerBits: 21}, Wait: -1, Business: 1, MaxAhead: -1, Holder: strings.Repeat("h", 256),
-		Reserved: -1, Workers: snowlease.Workers{First: 3, Count: 60}, TTL: 1, Skew: -1, MaxTTL: 48 * time.Hour,
+		Reserved: -1, Workers: "3-62", TTL: 1, Skew: -1, MaxTTL: 48 * time.Hour,
 	})
 	for _, want := range []string{
 		"the center is nil", "Namespace is empty", "epoch -2", "worker bits 21", "Wait -1ns", "Business 1", "MaxAhead -1ns", "Holder", "Reserved -1",
-		"Workers {3 60}", "TTL 1ns", "Skew -1ns", "MaxTTL 48h0m0s is not from TTL",
+		`Workers "3-62"`, "TTL 1ns", "Skew -1ns", "MaxTTL 48h0m0s is not from TTL",
 	} {
 		require.ErrorContains(t, err, want)
 	}
@@ -38,15 +38,17 @@ func TestOpenReportsEveryFault(t *testing.T) {
 
 func TestRangeOfWorkers(t *testing.T) {
 	for workers, want := range map[snowlease.Workers][2]int64{
-		{}: {0, 29}, {First: 16}: {16, 29}, {Count: 1}: {0, 0}, {First: 3, Count: 5}: {3, 7}, {First: 29, Count: 1}: {29, 29},
+		"": {0, 29}, "16-29": {16, 29}, "0-0": {0, 0}, "3 - 7": {3, 7}, "29-31": {29, 29}, "0-31": {0, 29},
 	} {
 		w, err := snowlease.New(memcenter.New(), snowlease.Config{Namespace: "orders", Reserved: 2, Workers: workers})
 		require.NoError(t, err)
 		require.Equal(t, snowlease.Pool{Size: 30, First: want[0], Last: want[1]}, w.Status().Pool)
 	}
-	for _, workers := range []snowlease.Workers{{First: -1}, {First: 30}, {Count: 31}, {Count: -1}, {First: 29, Count: 2}} {
+	_, err := snowlease.New(memcenter.New(), snowlease.Config{Namespace: "orders", Reserved: 2, Workers: "0-30"})
+	require.EqualError(t, err, `snowlease: config: Workers "0-30" ends among the reserved worker ids, 30 to 31: let it end at 29 to leave them out, or at 31 to make backdated ids here`)
+	for _, workers := range []snowlease.Workers{"all", "5", "-1", "-1-5", "5-", "7-3", "0-32", "30-31", "0-15-31", "0-0x1f"} {
 		_, err := snowlease.New(memcenter.New(), snowlease.Config{Namespace: "orders", Reserved: 2, Workers: workers})
-		require.ErrorContains(t, err, "is not a range of worker ids: choose from 0 to 29")
+		require.EqualError(t, err, `snowlease: config: Workers "`+string(workers)+`" is not a range of worker ids: give the first and the last, both from 0 to 29, such as "0-14"`)
 	}
 }
 
@@ -71,7 +73,7 @@ func TestEveryFieldHasAnEffect(t *testing.T) {
 	cases := map[string]func(t *testing.T){
 		"Namespace":  asks(func(c *snowlease.Config) { c.Namespace = "bills" }, func(r lease.Request) any { return r.Namespace }, "bills"),
 		"Layout":     asks(func(c *snowlease.Config) { c.Layout = snowflake.Wide() }, func(r lease.Request) any { return r.Layout }, snowflake.Wide().String()),
-		"Workers":    asks(func(c *snowlease.Config) { c.Workers.First = 16 }, func(r lease.Request) any { return r.First }, int64(16)),
+		"Workers":    asks(func(c *snowlease.Config) { c.Workers = "16-31" }, func(r lease.Request) any { return r.First }, int64(16)),
 		"Reserved":   asks(func(c *snowlease.Config) { c.Reserved = 2 }, func(r lease.Request) any { return r.Pool }, int64(30)),
 		"Holder":     asks(func(c *snowlease.Config) { c.Holder = "me" }, func(r lease.Request) any { return r.Holder }, "me"),
 		"TTL":        asks(func(c *snowlease.Config) { c.TTL = time.Minute }, func(r lease.Request) any { return r.TTL }, time.Minute),

@@ -53,7 +53,7 @@ type Config struct {
 	// "0-15". Disjoint ranges let two centers serve one stream of ids. Backdated ids
 	// need a range that ends with the layout's last worker id. Not in mode redis-sequence.
 	// Default: all worker ids of the layout.
-	Workers string `yaml:"workers" json:"workers" env:"WORKERS"`
+	Workers snowlease.Workers `yaml:"workers" json:"workers" env:"WORKERS"`
 	// Reserved is how many of the highest worker ids are kept for backdated ids
 	// (package history) and never lent. Those need a database as the center. The namespace
 	// pins the number of worker ids that remain.

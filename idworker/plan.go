@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -52,7 +51,7 @@ func (c Config) plan() (plan, error) {
 	fault.OneOf(f, "mode", p.Mode, ModeAuto, ModeDB, ModeRedis, ModeLocal, ModeRedisSequence)
 	check.Holder(p.Holder)
 	p.planLayout(check)
-	pool, first, last := p.planWorkers(check)
+	pool := p.planWorkers(check)
 	p.planLease(check)
 	p.planStore(check)
 	p.planLocal(f)
@@ -62,7 +61,7 @@ func (c Config) plan() (plan, error) {
 		return plan{}, err
 	}
 	p.core = snowlease.Config{
-		Namespace: p.Namespace, Layout: p.layout, Workers: snowlease.Workers{First: first, Count: last - first + 1}, Reserved: p.Reserved,
+		Namespace: p.Namespace, Layout: p.layout, Workers: p.Workers, Reserved: p.Reserved,
 		Business: p.Business, MaxAhead: p.MaxAhead, Wait: p.Wait, Holder: p.Holder, ExactTimes: p.Store.ExactTimes,
 	}
 	if p.Mode != ModeRedisSequence {
@@ -100,17 +99,16 @@ func (p *plan) planLayout(check settings.Check) {
 	p.MaxAhead = check.MaxAhead(p.MaxAhead, p.layout)
 }
 
-// planWorkers returns the size of the pool and the range of worker ids for this process.
-func (p *plan) planWorkers(check settings.Check) (pool, first, last int64) {
+// planWorkers returns the size of the pool.
+func (p *plan) planWorkers(check settings.Check) (pool int64) {
 	pool = check.Reserved(p.Reserved, p.layout)
-	first, last, err := workers(p.Workers, pool, p.layout.Workers())
-	if p.Mode == ModeRedisSequence && p.Workers != "" {
-		check.Check("workers", p.Workers, true, "is set, but in mode %s all ids carry one worker id: leave it out, or set sequence.worker", p.Mode)
-	} else if err != nil {
-		check.Take(err, func(key string) string { return key })
+	if p.Mode == ModeRedisSequence {
+		check.Check("workers", p.Workers, p.Workers != "", "is set, but in mode %s all ids carry one worker id: leave it out, or set sequence.worker", p.Mode)
+		return pool
 	}
+	_, last := check.Workers(string(p.Workers), pool, p.layout)
 	p.hasReserved = last >= pool
-	return pool, first, min(last, pool-1)
+	return pool
 }
 
 func (p *plan) planLease(check settings.Check) {
@@ -234,31 +232,6 @@ func (c *Config) checkSegments() error {
 // replicaTime is how long a Redis may wait for its replicas: half of what a renewal may
 // take.
 func (c Config) replicaTime() time.Duration { return min(time.Second, c.Lease.TTL/6) }
-
-// workers parses a range such as "0-15"; "" means all. The reserved worker ids are pool to
-// all-1. A range contains all of them or none.
-func workers(s string, pool, all int64) (first, last int64, err error) {
-	if s == "" {
-		return 0, all - 1, nil
-	}
-	a, b, ok := strings.Cut(s, "-")
-	if ok {
-		first, err = strconv.ParseInt(strings.TrimSpace(a), 10, 64)
-		if err == nil {
-			last, err = strconv.ParseInt(strings.TrimSpace(b), 10, 64)
-		}
-	}
-	problem := ""
-	switch {
-	case !ok || err != nil || first < 0 || last < first || first >= pool || last >= all:
-		problem = fmt.Sprintf(`is not a range of worker ids: give the first and the last, both from 0 to %d, such as "0-%d"`, pool-1, (pool-1)/2)
-	case last >= pool && last < all-1:
-		problem = fmt.Sprintf("ends among the reserved worker ids, %d to %d: let it end at %d to leave them out, or at %d to make backdated ids here", pool, all-1, pool-1, all-1)
-	default:
-		return first, last, nil
-	}
-	return 0, 0, &fault.Fault{Key: "workers", Value: s, Problem: problem}
-}
 
 func parseSchedule(spec string) (cron.Schedule, error) {
 	// The parser panics if nothing follows the time zone.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/yitter/idgenerator-go/idgen"
 
+	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/internal/migrate"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
@@ -104,7 +105,7 @@ func open(t *testing.T, p migrate.Plan) *idworker.IdWorker {
 	req := memcenter.NewRequest("orders", p.Layout)
 	req.Owner = lease.NewOwner()
 	require.NoError(t, center.Init(t.Context(), req))
-	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Layout: p.Layout, Workers: p.Workers}, idworker.Clients{Center: center})
+	w, err := idworker.Open(t.Context(), idworker.Config{Namespace: "orders", Layout: p.Layout, Workers: snowlease.Workers(p.Workers)}, idworker.Clients{Center: center})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	return w

@@ -118,7 +118,7 @@ func sameInYAML(t *testing.T, p migrate.Plan) {
 	require.NoError(t, file.IDWorker.Validate())
 	require.Equal(t, "orders", file.IDWorker.Namespace)
 	require.Equal(t, p.Layout, file.IDWorker.Layout)
-	require.Equal(t, p.Workers, file.IDWorker.Workers)
+	require.EqualValues(t, p.Workers, file.IDWorker.Workers)
 }
 
 // The configuration in YAML is valid with a single worker id, business bits and ticks of an hour.

@@ -5,6 +5,8 @@ package settings
 import (
 	"fmt"
 	"math/bits"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
@@ -97,6 +99,24 @@ func (c Check) Reserved(reserved int64, l snowflake.Layout) (pool int64) {
 		return all
 	}
 	return all - reserved
+}
+
+// Workers returns the first and the last worker id of a range such as "0-15"; "" means all. The
+// worker ids from pool on are reserved: a range contains all of them or none.
+func (c Check) Workers(text string, pool int64, l snowflake.Layout) (first, last int64) {
+	top := l.Workers() - 1
+	if text == "" {
+		return 0, top
+	}
+	name := c.Name("Workers")
+	a, b, _ := strings.Cut(text, "-")
+	first, err := strconv.ParseInt(strings.TrimSpace(a), 10, 64)
+	last, err2 := strconv.ParseInt(strings.TrimSpace(b), 10, 64)
+	bad := err != nil || err2 != nil || last < first || first >= pool || last > top
+	c.Check(name, text, bad, `is not a range of worker ids: give the first and the last, both from 0 to %d, such as "0-%d"`, pool-1, (pool-1)/2)
+	c.Check(name, text, !bad && last >= pool && last < top,
+		"ends among the reserved worker ids, %d to %d: let it end at %d to leave them out, or at %[2]d to make backdated ids here", pool, top, pool-1)
+	return first, last
 }
 
 // Wait checks the duration.

@@ -1,11 +1,13 @@
 package mutation_test
 
+const settingsGo = "internal/settings/settings.go"
+
 // onWorker is how a worker of an application uses its parts.
 var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"both sides of a move make backdated ids", "idworker/history.go", `case !p.hasReserved:`, `case false:`, "TestPastMovesToAnotherDatabase"},
 	{"ids before the center has seen the pool and the clock", historyGo, `func() error { return lent(w) }`, `func() error { return nil }`, "TestNextIDAt"},
 	{"the center is closed before the worker id is given back", "worker.go", "err := w.source.Close()\n\tif w.setup.Free != nil && !w.closed.Swap(true) {\n\t\terr = errors.Join(err, w.setup.Free())\n\t}\n\treturn err", "var err error\n\tif w.setup.Free != nil && !w.closed.Swap(true) {\n\t\terr = w.setup.Free()\n\t}\n\treturn errors.Join(err, w.source.Close())", "TestOwnedCenterIsClosedOnceAndLast"},
-	{"what is reserved is lent", "idworker/plan.go", `return pool, first, min(last, pool-1)`, `return pool, first, last`, "TestPastMovesToAnotherDatabase"},
+	{"what is reserved is lent", "config.go", `Last: min(last, pool-1)`, `Last: last`, "TestPastMovesToAnotherDatabase"},
 	{"renews without the schedule", "leased.go", `Schedule: cfg.Schedule, `, ``, "TestEveryKeyHasAnEffect/lease.renew"},
 	{"renew is not asked for", "idworker/plan.go", `, p.core.Schedule = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew, p.schedule`, ` = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew`, "TestEveryKeyHasAnEffect/lease.renew"},
 	// What each key of the configuration sets.
@@ -13,7 +15,7 @@ var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"the layout is not pinned", "config.go", `Layout: c.Layout.String(),`, `Layout: snowflake.Layout{}.WithDefaults().String(),`, "TestEveryKeyHasAnEffect/layout"},
 	{"the holder is not named", "idworker/plan.go", `Holder: p.Holder, ExactTimes`, `ExactTimes`, "TestEveryKeyHasAnEffect/holder"},
 	{"what is reserved is in the pool", "idworker/plan.go", `Reserved: p.Reserved,`, ``, "TestEveryKeyHasAnEffect/reserved"},
-	{"workers bounds nothing", "idworker/plan.go", `First: first, Count: last - first + 1}`, `First: 0 * first, Count: 0 * last}`, "TestEveryKeyHasAnEffect/workers"},
+	{"workers bounds nothing", "idworker/plan.go", `, Workers: p.Workers, `, `, `, "TestEveryKeyHasAnEffect/workers"},
 	{"ttl is not asked for", "idworker/plan.go", `= p.Lease.TTL, p.Lease.MaxTTL,`, `= lease.DefaultTTL, p.Lease.MaxTTL,`, "TestEveryKeyHasAnEffect/lease.ttl"},
 	{"max_ttl is not asked for", "idworker/plan.go", `= p.Lease.TTL, p.Lease.MaxTTL,`, `= p.Lease.TTL, lease.DefaultTTL,`, "TestEveryKeyHasAnEffect/lease.max_ttl"},
 	{"skew is not asked for", "idworker/plan.go", `p.Lease.MaxTTL, p.Store.Skew,`, `p.Lease.MaxTTL, lease.DefaultSkew,`, "TestEveryKeyHasAnEffect/store.skew"},
@@ -51,9 +53,10 @@ var onDoor = list{title: "front door", pkg: ".", mutants: []mutant{
 	{"the namespace is another", "config.go", `Namespace: c.Namespace, Layout`, `Namespace: "orders", Layout`, "TestEveryFieldHasAnEffect/Namespace"},
 	{"the holder is not named", "config.go", `Holder: c.Holder, Owner`, `Holder: "worker", Owner`, "TestEveryFieldHasAnEffect/Holder"},
 	{"what is reserved is in the pool", "config.go", `Pool: pool, First`, `Pool: c.Layout.Workers(), First`, "TestEveryFieldHasAnEffect/Reserved"},
-	{"Workers bounds nothing", "config.go", `First: first, Last`, `First: 0, Last`, "TestEveryFieldHasAnEffect/Workers"},
-	{"a Count of 0 is none", "config.go", `cmp.Or(c.Workers.Count, pool-c.Workers.First)`, `c.Workers.Count`, "TestRangeOfWorkers"},
-	{"a range that leaves the pool", "config.go", ` || count > pool-first`, ``, "TestRangeOfWorkers"},
+	{"Workers bounds nothing", "config.go", `First: first, Last`, `First: 0 * first, Last`, "TestEveryFieldHasAnEffect/Workers"},
+	{"a range that leaves the layout", settingsGo, ` || last > top`, ``, "TestRangeOfWorkers"},
+	{"a range that begins above the pool", settingsGo, ` || first >= pool`, ``, "TestRangeOfWorkers"},
+	{"a range of some reserved worker ids", settingsGo, `!bad && last >= pool && last < top`, `false`, "TestRangeOfWorkers"},
 	{"TTL is not asked for", "config.go", `TTL: c.TTL, MaxTTL`, `TTL: lease.DefaultTTL, MaxTTL`, "TestEveryFieldHasAnEffect/TTL"},
 	{"MaxTTL is not asked for", "config.go", `MaxTTL: c.MaxTTL, Skew`, `MaxTTL: c.TTL, Skew`, "TestEveryFieldHasAnEffect/MaxTTL"},
 	{"Skew is not asked for", "config.go", `Skew: c.Skew,`, `Skew: lease.DefaultSkew,`, "TestEveryFieldHasAnEffect/Skew"},

@@ -49,11 +49,13 @@ func TestEveryKey(t *testing.T) {
 func TestViper(t *testing.T) {
 	t.Setenv("SHOP_DB_DSN", "env.db")
 	t.Setenv("SHOP_IDWORKER_LEASE_MAX_TTL", "50s")
+	t.Setenv("SHOP_IDWORKER_WORKERS", "0-15")
 	c, err := withViper(write(t, "idworker: {namespace: orders}"))
 	require.NoError(t, err)
 	require.Equal(t, "env.db", string(c.DB.DSN))
 	require.Equal(t, 50*time.Second, c.IDWorker.Lease.MaxTTL, "a variable whose key the file lacks")
 	require.Equal(t, "orders", c.IDWorker.Namespace)
+	require.EqualValues(t, "0-15", c.IDWorker.Workers)
 
 	_, err = withViper(write(t, "idworker: {namespace: orders, lease: {tll: 50s}}"))
 	require.ErrorContains(t, err, "tll")
