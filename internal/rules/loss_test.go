@@ -25,6 +25,16 @@ func TestSecondLossOnAnEarlierClock(t *testing.T) {
 	require.Equal(t, first+1, second, "a loss shows in the quarantine")
 }
 
+// A quarantine by hand on a clock that was set back does not shorten the one before it.
+func TestQuarantineByHandOnAnEarlierClock(t *testing.T) {
+	t.Parallel()
+	first, err := opened(t).Quarantined(now, "restored")
+	require.NoError(t, err)
+	again, err := first.Quarantined(now-5000, "restored again")
+	require.NoError(t, err)
+	require.Equal(t, first.Meta.Quarantine, again.Meta.Quarantine)
+}
+
 // lost returns a namespace of one worker id, held by owner 1 until ceiling, whose store
 // was replaced a second after the borrow.
 func lost(t *testing.T) (ns Namespace, g lease.Grant, at int64) {

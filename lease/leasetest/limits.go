@@ -120,6 +120,17 @@ func limits() []promise {
 				require.True(t, longer == 0 || longer == time.Millisecond, "%v", longer)
 			}
 		}},
+		{says: "a quarantine by hand does not shorten another one", prove: func(t *testing.T, b *bench) {
+			s, _ := lentOne(t, b)
+			op := operator(t, b)
+			first, err := op.Quarantine(t.Context(), s.base.Namespace, "restored")
+			require.NoError(t, err)
+			s.Sleep(-10 * time.Second)
+			again, err := op.Quarantine(t.Context(), s.base.Namespace, "restored again")
+			require.NoError(t, err)
+			require.Equal(t, first.Quarantine, again.Quarantine)
+			require.Equal(t, "restored again", again.Reason)
+		}},
 	}
 	for i := range promises {
 		also := promises[i].by

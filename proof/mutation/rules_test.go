@@ -129,6 +129,7 @@ var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants
 	{"no floor at the mark", "internal/rules/rules.go", `max(s.Mark, quarantine, now-1)`, `max(quarantine, now-1)`, "TestBoundaries"},
 	{"no floor at the quarantine", "internal/rules/rules.go", `max(s.Mark, quarantine, now-1)`, `max(s.Mark, now-1)`, "TestBoundaries"},
 	{"a clock that steps back cuts a quarantine short", "internal/rules/loss.go", `max(ns.Meta.Quarantine+1, QuarantineEnd(now, pin)), reason`, `QuarantineEnd(now, pin), reason`, "TestSecondLossOnAnEarlierClock"},
+	{"a quarantine by hand cuts another one short", operatorGo, `max(ns.Meta.Quarantine, QuarantineEnd(now, pin))`, `QuarantineEnd(now, pin)`, "TestQuarantineByHandOnAnEarlierClock"},
 	{"lent though the range begins a millisecond too far ahead", "internal/rules/quarantine.go", `if floor < now+ms(req.MaxLead) {`, `if floor <= now+ms(req.MaxLead) {`, "TestSwap"},
 	{"not lent though the range begins just as far ahead as may be", "internal/rules/quarantine.go", `if floor < now+ms(req.MaxLead) {`, `if floor < now+ms(req.MaxLead)-1 {`, "TestSwap"},
 	{"says a millisecond early when it lends", "internal/rules/quarantine.go", `time.UnixMilli(floor - ms(req.MaxLead) + 1)`, `time.UnixMilli(floor - ms(req.MaxLead))`, "TestSwap"},

@@ -137,6 +137,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"PostgreSQL: a crash under a parent that lives is not seen", "internal/sqlconn/postgres.go", `COALESCE(pg_last_wal_replay_lsn()::text, '-')`, `'-'`, "TestPostgresLosesItsLastCommits"},
 	{"no quarantine", "dbseq/acquire.go", `rules.Quarantined(v.reason, v.quarantine, v.now, k.by)`, `rules.Quarantined(v.reason, 0, v.now, k.by)`, onTheClock + "a quarantine holds to its last millisecond"},
 	{"a second loss cuts the quarantine short", statements + "#lost", `GREATEST(quarantine_ms, REPLY({now}) + :hold)`, `REPLY({now}) + :hold`, onTheClock + "a clock step back does not shorten a quarantine"},
+	{"a quarantine by hand cuts another one short", operatorSQL + "#quarantine", `GREATEST(quarantine_ms, {now} + :hold)`, `{now} + :hold`, onTheClock + "a quarantine by hand does not shorten another one"},
 	{"a second loss does not prolong the quarantine", statements + "#lost", `GREATEST(quarantine_ms, REPLY({now}) + :hold)`, `GREATEST(quarantine_ms, (quarantine_ms = 0) * (REPLY({now}) + :hold))`, onTheClock + "a second loss prolongs the quarantine"},
 	{"what is missing is not made anew", "dbseq/look.go", `filled, err := c.conn.Exec(ctx, nil, "fill", a)`, `filled := 0`, onTheClock + "the loss of a slot is seen by acquire"},
 	{"what is made anew has no mark", statements + "#fill", `CASE WHEN :hold > 0 THEN {now} + :hold ELSE 0 END`, `0 * :hold`, "TestSlotsCreatedLate/the clock has stepped back/sqlite"},
