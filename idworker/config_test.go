@@ -123,6 +123,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"renew, a time zone only, by its other name", func(c *idworker.Config) { c.Lease.Renew = "CRON_TZ=Asia/Tokyo" }, []string{`"CRON_TZ=Asia/Tokyo"`, "no fields follow"}},
 		{"wait", func(c *idworker.Config) { c.Wait = -1 }, []string{"wait -1ns", "10s"}},
 		{"business", func(c *idworker.Config) { c.Business = 1 }, []string{"business 1 is not 0 to 0"}},
+		{"wait_replicas", func(c *idworker.Config) { c.Store.WaitReplicas = -1 }, []string{"store.wait_replicas -1 is negative", "or 0 to wait for none"}},
 		{"wait_replicas db", func(c *idworker.Config) { c.Mode, c.Store.WaitReplicas = idworker.ModeDB, 1 }, []string{"wait_replicas 1", "mode db", "semi-synchronous", "synchronous_commit"}},
 		{"wait_replicas local", func(c *idworker.Config) {
 			c.Mode, c.Local.Worker, c.Store.WaitReplicas = idworker.ModeLocal, new(int64), 1
@@ -142,6 +143,7 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 			"sequence is set, but mode db counts no ids in Redis: leave it out, or set mode redis-sequence",
 		}},
 		{"segment", func(c *idworker.Config) { c.Segments = []numbers.SegmentConfig{{Name: "a"}, {Name: "a", Start: -1}} }, []string{`segments[1].start -1 is not from 1 to max`, `segments[1].name "a" is used twice`}},
+		{"segment_store", func(c *idworker.Config) { c.SegmentStore = "etcd" }, []string{`segment_store "etcd"`, "auto, db, redis"}},
 		{"local source", func(c *idworker.Config) { c.Mode, c.Local.Source = idworker.ModeLocal, "mac" }, []string{`local.source "mac"`, "explicit"}},
 		{"local worker low", func(c *idworker.Config) { c.Mode, c.Local.Worker = idworker.ModeLocal, &minus }, []string{"local.worker -1", "0 to 31"}},
 		{"local worker high", func(c *idworker.Config) { c.Mode, c.Local.Worker = idworker.ModeLocal, &big }, []string{"local.worker 32", "0 to 31"}},
