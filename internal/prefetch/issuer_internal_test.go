@@ -78,3 +78,22 @@ func TestBatchDuringReset(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Greater(t, ids[0], before)
 }
+
+// A failure does not hide what a later call has found out.
+func TestFailureOfAnEarlierCall(t *testing.T) {
+	t.Parallel()
+	away, closed := errors.New("connection reset"), errors.New("quarantine")
+	for _, later := range []error{nil, closed} {
+		e := open(t)
+		var changes []error
+		e.Kind = func(err error) int { return map[error]int{away: 1, closed: 2}[err] }
+		e.Changed = func(_ time.Time, err error) { changes = append(changes, err) }
+		require.ErrorIs(t, e.Call(t.Context(), false, func() error { return away }), away)
+		require.ErrorIs(t, e.Call(t.Context(), false, func() error {
+			require.Equal(t, later, e.Call(t.Context(), false, func() error { return later }))
+			return away
+		}), away)
+		require.ErrorIs(t, e.Stats().Err, later)
+		require.Equal(t, []error{away, later}, changes)
+	}
+}

@@ -23,6 +23,7 @@ type Stats struct {
 	kind  int       // as last told to Changed
 	told  time.Time // when that was
 	doubt bool      // the last call says nothing about the store
+	asked time.Time // when the last call that says something began
 }
 
 // remindEvery is how often Changed is called while there are no numbers.
@@ -47,12 +48,12 @@ func (e *Issuer) Call(ctx context.Context, own bool, call func() error) error {
 	} else {
 		s.Failures++
 	}
-	if s.doubt = !conclusive && (e.Look || errors.Is(err, context.Canceled)); s.doubt { // its caller has left
+	// Its caller has left, or a later call has found out more.
+	if s.doubt = err != nil && began.Before(s.asked) || !conclusive && (e.Look || errors.Is(err, context.Canceled)); s.doubt {
 		e.mu.Unlock()
 		return err
 	}
-	s.Err = fault.Told(err)
-	if err != nil {
+	if s.Err, s.asked = fault.Told(err), began; err != nil {
 		s.Failed = time.Now()
 	}
 	if kind == 0 {
