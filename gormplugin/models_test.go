@@ -115,6 +115,9 @@ type (
 	NamedBase struct {
 		Base *Base `gorm:"embedded;embeddedPrefix:y_"`
 	}
+	Nested struct {
+		Outer NamedBase `gorm:"embedded"`
+	}
 	SerializedKey struct {
 		ID int64 `gorm:"primaryKey;autoIncrement:false;serializer:json"`
 	}
@@ -279,7 +282,7 @@ func (CaseText) GormDBDataType(db *gorm.DB, _ *schema.Field) string {
 func models() []any {
 	return []any{
 		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Base62{}, &TypedU{}, &Bytes{},
-		&TextNumber{}, &DefaultZero{}, &Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Composite{}, &Chosen{},
+		&TextNumber{}, &DefaultZero{}, &Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Nested{}, &Composite{}, &Chosen{},
 		&NamedBase{}, &SerializedKey{}, &Wallet{}, &Made{}, &Required{}, &Owner{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
 		&Hooked{}, &Stubborn{}, &Product{}, &Tag{}, &Customer{}, &Profile{}, &Order{}, &Item{}, &CustomerTag{},
 		&PublicOrder{}, &PublicLine{}, &PublicPointed{},

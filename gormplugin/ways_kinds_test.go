@@ -27,6 +27,7 @@ func kinds() []way {
 		creates("pointer to sql.Null", &NullPointed{}),
 		creates("embedded with a prefix", make([]Prefixed, 2)),
 		creates("embedded pointer", []PointerBased{{}, {Base: &Base{ID: 6}}, {Base: &Base{}}}, 6),
+		creates("embedded twice, with a prefix", []Nested{{}, {Outer: NamedBase{&Base{ID: 6}}}}, 6),
 		creates("through a serializer", make([]SerializedKey, 2)),
 		creates("publicid.ID", make([]PublicOrder, 2)),
 		creates("pointer to publicid.ID", &PublicPointed{}),

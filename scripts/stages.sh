@@ -167,7 +167,7 @@ prove)
 	stage docs gotest . ./internal/test/docstest
 	wait $waiting
 	# A thousand processes need the machine.
-	stage fleets gotest proof -p 2 -parallel 4 ./load ./gormkeys
+	stage fleets gotest proof -p 2 -parallel 4 ./load
 	stage mutants gotest proof -parallel 6 ./mutation
 	wait $computing
 	;;
