@@ -1,12 +1,12 @@
-// Command snowlease-etcd does on etcd what the command snowlease does on SQL and Redis, with
-// the same commands, flags, output and exit codes.
+// Command snowlease-etcd manages the worker ids of a service on etcd, as the command snowlease
+// does on SQL databases and Redis. Commands, flags, output and exit codes are the same.
 //
 //	export SNOWLEASE_STORE='etcd://etcd-0:2379,etcd-1:2379,etcd-2:2379'
 //	snowlease-etcd doctor --namespace orders --replicas 8
 //	snowlease-etcd workers --namespace orders
 //	snowlease-etcd quarantine --namespace orders --reason 'restored from a snapshot'
 //
-// The variables of etcdctl do too: ETCDCTL_ENDPOINTS, ETCDCTL_USER, ETCDCTL_PASSWORD,
+// It also reads the variables of etcdctl: ETCDCTL_ENDPOINTS, ETCDCTL_USER, ETCDCTL_PASSWORD,
 // ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY. See "snowlease-etcd help".
 package main
 

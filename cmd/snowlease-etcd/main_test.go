@@ -101,7 +101,7 @@ func TestParse(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"redis://u:s3cret@h":      "for SQL and Redis, use the command snowlease",
-		"s3cret":                  "--store is no etcd",
+		"s3cret":                  "--store is not an etcd URL",
 		"etcd://user:s3cret":      "not host or host:port",
 		"etcd://u:s3cret/x@h":     `there is an "@" after the host`,
 		"etcd://h?s3cret=1":       "unknown setting: choose ca_file, cert_file, key_file",

@@ -17,7 +17,7 @@ import (
 var program = target.Program{
 	Name:  "snowlease-etcd",
 	Short: "Manage the worker ids of a service on etcd, and decode snowflake ids",
-	Else:  ", else $ETCDCTL_ENDPOINTS",
+	Else:  " or $ETCDCTL_ENDPOINTS",
 	Stores: `
 Name the etcd with --store, or with ` + target.EnvStore + ` if it contains a password:
 
@@ -27,11 +27,10 @@ Name the etcd with --store, or with ` + target.EnvStore + ` if it contains a pas
 
 Percent-encode reserved characters in a password. Passwords are never printed.
 
-Without both, it is ETCDCTL_ENDPOINTS. Of the other variables of etcdctl, ETCDCTL_USER,
-ETCDCTL_PASSWORD, ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY give what --store does not.`,
+Without either, the store is ETCDCTL_ENDPOINTS. The variables ETCDCTL_USER, ETCDCTL_PASSWORD,
+ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY supply the settings that --store leaves out.`,
 	Examines: `the connection,
-and the identity of the cluster. What etcdctl shows, such as members, space and alarms, is
-not checked`,
+and the identity of the cluster. It leaves members, space and alarms to etcdctl`,
 	Parse: func(text string) (target.Target, error) { return parse(text, os.Getenv) },
 	Default: func() (target.Target, string, error) {
 		p, err := fromEnv(os.Getenv)
@@ -39,7 +38,7 @@ not checked`,
 	},
 }
 
-// A place is an etcd, and the prefix of its keys.
+// A place is an etcd cluster and a key prefix in it.
 type place struct {
 	etcdseq.Config
 	Prefix string
@@ -58,11 +57,11 @@ func fromEnv(env func(string) string) (p place, err error) {
 	return p.secured(), err
 }
 
-// parse reads the text of --store. Its errors contain no part of it.
+// parse parses the value of --store. Its errors contain no part of the value.
 func parse(text string, env func(string) string) (place, error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	if scheme != "etcd" && scheme != "etcds" {
-		return place{}, errors.New("--store is no etcd: begin it with etcd:// or etcds://; for SQL and Redis, use the command snowlease")
+		return place{}, errors.New("--store is not an etcd URL: begin it with etcd:// or etcds://; for SQL and Redis, use the command snowlease")
 	}
 	a, err := target.ParseAuthority(rest)
 	if err != nil {
@@ -91,7 +90,7 @@ func parse(text string, env func(string) string) (place, error) {
 	return p.secured(), nil
 }
 
-// secured makes endpoints without a scheme https if there are files for TLS.
+// secured gives endpoints without a scheme the scheme https if p has TLS files.
 func (p place) secured() place {
 	if p.CAFile+p.CertFile+p.KeyFile != "" {
 		for i, h := range p.Endpoints {

@@ -5,16 +5,16 @@
 //	snowlease doctor --namespace orders --replicas 8
 //	snowlease workers --namespace orders
 //
-// See "snowlease help" for the other commands, and "snowlease completion" for shells. For
-// etcd there is the command snowlease-etcd.
+// See "snowlease help" for the other commands, and "snowlease completion" for shell completion.
+// The command for etcd is snowlease-etcd.
 //
 // Exit codes:
 //
 //	0  success
 //	1  failure
 //	2  wrong usage
-//	3  the command ran and the answer is no: the doctor or a check found faults, init or
-//	   create found the name in use, release found another holder, or a question was not
+//	3  the command ran and the answer is no: doctor or check found faults, init or create
+//	   found an existing name, release found another holder, or a confirmation was not
 //	   answered with yes
 package main
 
@@ -26,6 +26,6 @@ import (
 )
 
 func main() {
-	logging.Disable() // go-redis logs what its errors already say
+	logging.Disable() // go-redis logs what its errors already report
 	cli.Main(sqlredis.Program)
 }

@@ -1,5 +1,5 @@
-// Package cli has the commands that decode ids and manage the worker ids of a service. Which
-// stores they know is up to the program: cmd/snowlease, or cmd/snowlease-etcd.
+// Package cli implements the commands that decode ids and manage the worker ids of a service.
+// The programs cmd/snowlease and cmd/snowlease-etcd add their stores.
 package cli
 
 import (
@@ -21,31 +21,32 @@ import (
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 )
 
-// Main runs a program with the arguments of this process, and ends it.
+// Main runs a program with the arguments of this process and exits.
 func Main(p target.Program) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal kills
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	code := Run(ctx, p, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// program is a target.Program with what the commands need to know.
+// program adds methods for the commands to a target.Program.
 type program struct{ target.Program }
 
-// says names this program in a text that names snowlease.
-func (p program) says(text string) string {
+// rename replaces the command name snowlease in text with the name of this program.
+func (p program) rename(text string) string {
 	if p.Name == "snowlease" {
 		return text
 	}
 	return command.ReplaceAllString(text, "${1}"+p.Name+" ")
 }
 
-// command is where a text names a command: "snowlease doctor", or a line of an example.
+// command matches the command name in quotes, as in "snowlease doctor", and in a line of an
+// example.
 var command = regexp.MustCompile(`(?m)(^  |")snowlease `)
 
-// said is an error as people see it.
-func (p program) said(err error) string { return p.Name + ": " + p.says(err.Error()) }
+// message returns the line that reports err to the user.
+func (p program) message(err error) string { return p.Name + ": " + p.rename(err.Error()) }
 
 const (
 	exitFailed = 1
@@ -53,7 +54,7 @@ const (
 	exitNo     = 3
 )
 
-// A failure is an error of a command that was called correctly.
+// A failure is an error other than wrong usage, with its exit code.
 type failure struct {
 	code int
 	err  error
@@ -62,13 +63,13 @@ type failure struct {
 func (f failure) Error() string { return f.err.Error() }
 func (f failure) Unwrap() error { return f.err }
 
-// A group is commands that the help shows together.
+// A group is a set of commands under one heading of the help.
 type group struct {
 	title    string
 	commands []*cobra.Command
 }
 
-// groups are in the files that begin with ids, worker, numbers and config.
+// groups returns all commands. Their files begin with ids, worker, numbers and config.
 func groups(p program) []group {
 	list := []group{
 		{"Ids", []*cobra.Command{decodeCommand(p), encodeCommand(), nextCommand(p), publicIDCommand(p), layoutCommand(), inspectCommand()}},
@@ -99,12 +100,12 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 	for _, g := range groups(p) { //nolint:contextcheck // cobra hands the context to each command
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, c := range g.commands {
-			c.GroupID, c.Long, c.Example = g.title, p.says(c.Long), p.says(c.Example)
+			c.GroupID, c.Long, c.Example = g.title, p.rename(c.Long), p.rename(c.Example)
 		}
 		root.AddCommand(g.commands...)
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		// Do not print what follows a dash: -store=redis://user:password@host.
+		// Do not print the text after a dash: -store=redis://user:password@host.
 		text := err.Error()
 		if known, typed, ok := strings.Cut(text, " in -"); ok && strings.HasPrefix(text, "unknown shorthand flag") && len(typed) > 1 {
 			return fmt.Errorf("%s: flags of more than one letter begin with two dashes", known)
@@ -125,7 +126,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(stderr, p.said(err))
+	fmt.Fprintln(stderr, p.message(err))
 	if f := (failure{}); errors.As(err, &f) {
 		return f.code
 	}
@@ -133,7 +134,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 	return exitUsage
 }
 
-// version returns the version and, if the go command has written it into the program, the commit.
+// version returns the version, the commit if the binary records it, and the Go version.
 func version() string {
 	info, _ := debug.ReadBuildInfo()
 	text := info.Main.Version
@@ -145,8 +146,8 @@ func version() string {
 	return text + " " + info.GoVersion
 }
 
-// noArgs is cobra.NoArgs, but prints the argument only if it looks like a command. It may be
-// a store with a password.
+// noArgs is cobra.NoArgs, but prints an argument only if it looks like a command: other
+// arguments may be a store with a password.
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -157,7 +158,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes no arguments: use flags, and name the store with --store or %s", cmd.CommandPath(), envStore)
 }
 
-// commandsOf lists the commands below cmd.
+// commandsOf lists the subcommands of cmd.
 func commandsOf(cmd *cobra.Command) string {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -172,10 +173,10 @@ var word = regexp.MustCompile(`^[a-z-]{1,20}$`)
 
 var errInterrupted = errors.New("interrupted")
 
-// input is the standard input, whose reads end with ctx. It reads no more than it is asked for:
-// the rest belongs to the next program.
+// input is the standard input. Its reads fail when ctx ends. It reads no more than its caller
+// requests, because the rest belongs to the next program.
 type input struct {
-	ctx context.Context //nolint:containedctx // that of the program
+	ctx context.Context //nolint:containedctx // the program's context
 	io.Reader
 }
 
@@ -198,7 +199,7 @@ func (in input) Read(p []byte) (int, error) {
 	}
 }
 
-// failed gives err, if not nil, the exit code 1.
+// failed gives a non-nil err the exit code 1.
 func failed(err error) error {
 	if err == nil {
 		return nil

@@ -16,9 +16,9 @@ func configCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|-",
 		Short: "Check the idworker configuration in a YAML file",
-		Long: `Check reads a YAML file and prints the line of each fault in its idworker configuration:
-first unknown keys and values of a wrong type, then settings that conflict. It connects to
-no store; "snowlease doctor --config FILE" does. It exits with 3 if it finds faults.`,
+		Long: `Check reads a YAML file and prints each fault of its idworker configuration with its line:
+first unknown keys and values of a wrong type, then settings that conflict. It does not
+connect to a store; "snowlease doctor --config FILE" does. It exits with 3 if it finds faults.`,
 		Example: `  snowlease config check config.yaml
   snowlease config check --key orders.ids config.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {

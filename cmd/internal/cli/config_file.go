@@ -16,23 +16,23 @@ import (
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
-// A fault is an error in a line of a file.
+// A fault is an error at a line of a file.
 type fault struct {
 	Line int
 	Text string
 }
 
-// A later is a part of a YAML text, to be decoded when it is known what it is.
+// A later is a part of a YAML document that is decoded later, when its type is known.
 type later func(into any) error
 
-// UnmarshalYAML keeps the decoder, which knows lines, anchors and KnownFields.
+// UnmarshalYAML keeps the decoder, with its lines, anchors and KnownFields.
 func (l *later) UnmarshalYAML(decode func(any) error) error {
 	*l = decode
 	return nil
 }
 
-// parseConfig reads the configuration at key in a YAML text. It returns an error if there is none.
-// No error shows a value: what stands beside the configuration may be a password.
+// parseConfig parses the configuration at key in a YAML document. It returns an error if there is
+// none. Errors contain no values, because other parts of the file may hold passwords.
 func parseConfig(text []byte, key string) (c idworker.Config, faults []fault, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
@@ -85,7 +85,7 @@ var (
 	wrongType = regexp.MustCompile("(?s)^cannot unmarshal !!(\\w+).* into ([^`]+)$")
 )
 
-// faultOf returns the fault in one of the errors of a yaml.TypeError: "line 3: field x not found".
+// faultOf parses one error of a yaml.TypeError, such as "line 3: field x not found".
 func faultOf(text string) (f fault) {
 	line, text, _ := strings.Cut(strings.TrimPrefix(text, "line "), ": ")
 	f.Line, _ = strconv.Atoi(line)
@@ -98,7 +98,8 @@ func faultOf(text string) (f fault) {
 	return f
 }
 
-// lineAt returns the line of a key such as idworker.segments[1].order, or of as much of it as n has.
+// lineAt returns the line of a key such as idworker.segments[1].order, or of its nearest parent in
+// n.
 func lineAt(n *yaml.Node, key string) int {
 	line := n.Line
 	for part := range strings.FieldsFuncSeq(key, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {

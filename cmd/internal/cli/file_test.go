@@ -32,7 +32,7 @@ func TestConfigOfTheApplication(t *testing.T) {
 	app.exits(exitUsage, "init --namespace=bills", "--config and --namespace are both given")
 	app.exits(exitUsage, "workers --durable", "--config and --durable are both given")
 	app.exits(exitUsage, "doctor --preset=wide", "--config and --preset are both given")
-	app.ok("init --yes", `created namespace "bills" at sqlite app.db, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s (by app.yaml)`)
+	app.ok("init --yes", `created namespace "bills" at sqlite app.db, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s (from app.yaml)`)
 	app.ok("workers", "bills")
 	app.ok("quarantine --yes", "bills")
 	app.ok("doctor", "app.yaml")
@@ -50,7 +50,7 @@ func TestQuestionsNameTheStore(t *testing.T) {
 	srv.RequireAuth("s3cret")
 	asks := func(from, line string) {
 		t.Helper()
-		printed := in(t).exits(exitNo, line, "Store: redis "+srv.Addr()+" db 0 (by "+from+")\n", " Type yes to continue: ")
+		printed := in(t).exits(exitNo, line, "Store: redis "+srv.Addr()+" db 0 (from "+from+")\n", " Type yes to continue: ")
 		require.NotContains(t, printed, "s3cret")
 	}
 	config := " --config=" + writeFile(t, "idworker: {namespace: orders, store: {durable: true}}\n")

@@ -9,18 +9,18 @@ import (
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 )
 
-// A change is what a command does to a namespace after a question.
+// A change is a command that changes a namespace after a confirmation.
 type change struct {
 	store storeFlags
-	// look, if not nil, reads what question needs.
+	// look, if not nil, reads the records that question mentions.
 	look     func(ctx context.Context, o *target.Opened) error
 	question func() string
-	// do returns what was done, which follows the name of the namespace.
+	// do makes the change and describes it, in words that follow the name of the namespace.
 	do  func(ctx context.Context, o *target.Opened) (text string, err error)
 	yes bool
 }
 
-// changeCommand makes c the command cmd.
+// changeCommand completes cmd, which makes the change c.
 func changeCommand(p program, cmd *cobra.Command, c *change) *cobra.Command {
 	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -45,6 +45,6 @@ func changeCommand(p program, cmd *cobra.Command, c *change) *cobra.Command {
 		})
 	}
 	c.store.register(cmd, p)
-	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&c.yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }

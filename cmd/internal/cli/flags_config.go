@@ -11,7 +11,7 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 )
 
-// configFlags name the application's configuration.
+// configFlags locate the application's configuration.
 type configFlags struct {
 	file, key string
 	config    *idworker.Config // set by read; nil if --config names no file
@@ -23,10 +23,10 @@ func (f *configFlags) register(cmd *cobra.Command) {
 }
 
 func keyFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "key", "idworker", "where the file has the idworker configuration, such as app.ids; \"\" if it is the whole file")
+	cmd.Flags().StringVar(to, "key", "idworker", "key of the idworker configuration in the file, such as app.ids; \"\" for the whole file")
 }
 
-// replaced are the flags whose values a configuration has.
+// replaced lists the flags that --config replaces.
 const replaced = layoutParts + " " + requestParts + " namespace durable wait-replicas"
 
 // changed reports whether any of the named flags is set.
@@ -41,7 +41,7 @@ func firstChanged(cmd *cobra.Command, names string) string {
 	return ""
 }
 
-// read reads the configuration, if a flag names it.
+// read reads the configuration if --config is set.
 func (f *configFlags) read(cmd *cobra.Command) error {
 	if f.file == "" {
 		if changed(cmd, "key") {

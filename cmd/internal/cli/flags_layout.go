@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// layoutFlags describe a layout: a preset and the differences from it, or the application's
+// layoutFlags select a layout: a preset with changes, or the layout of the application's
 // configuration.
 type layoutFlags struct {
 	preset, epoch, bits string
@@ -26,7 +26,7 @@ func (f *layoutFlags) register(cmd *cobra.Command) {
 	f.registerParts(cmd, "the preset's")
 }
 
-// registerParts adds the flags of a layout without the preset.
+// registerParts adds the layout flags other than --preset.
 func (f *layoutFlags) registerParts(cmd *cobra.Command, otherwise string) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.epoch, "epoch", "", "start of time, Unix milliseconds, 0 for 1970, or RFC 3339 (default: "+otherwise+")")
@@ -34,10 +34,11 @@ func (f *layoutFlags) registerParts(cmd *cobra.Command, otherwise string) {
 	flags.StringVar(&f.bits, "bits", "", "widths time/worker/business/sequence, such as 41/5/0/17 (default: "+otherwise+")")
 }
 
-// layoutParts are the flags that register adds.
+// layoutParts lists the flags that register adds.
 const layoutParts = "preset epoch unit bits"
 
-// read returns the layout of the application's configuration, or else that of the other flags.
+// read returns the layout of the application's configuration, or else the one of the other
+// flags.
 func (f *layoutFlags) read(cmd *cobra.Command) (snowflake.Layout, error) {
 	if err := f.app.read(cmd); err != nil {
 		return snowflake.Layout{}, err
@@ -66,7 +67,7 @@ func (f *layoutFlags) layout() (snowflake.Layout, error) {
 	return f.over(l)
 }
 
-// over returns l with the parts that flags set.
+// over returns l with the changes that the flags make.
 func (f *layoutFlags) over(l snowflake.Layout) (_ snowflake.Layout, err error) {
 	if f.epoch != "" {
 		if l.Epoch, err = parseEpoch(f.epoch); err != nil {
@@ -84,7 +85,7 @@ func (f *layoutFlags) over(l snowflake.Layout) (_ snowflake.Layout, err error) {
 	return l, l.Validate()
 }
 
-// parseTime reads Unix milliseconds or RFC 3339.
+// parseTime parses Unix milliseconds or RFC 3339.
 func parseTime(s string) (time.Time, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
 		t := time.UnixMilli(ms).UTC()
@@ -131,7 +132,7 @@ func parseBits(s string, l *snowflake.Layout) error {
 	return nil
 }
 
-// parseLayout reads the fingerprint of a layout, as pins contain it.
+// parseLayout parses the fingerprint of a layout, as in a pin.
 func parseLayout(fingerprint string) (snowflake.Layout, error) {
 	var epoch, unit, bits string
 	if _, err := fmt.Sscanf(fingerprint, "epoch=%s unit=%s bits=%s", &epoch, &unit, &bits); err == nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// requestFlags describe what the members of a namespace agree on, unless the application's
-// configuration does.
+// requestFlags hold the settings that all members of a namespace share, from flags or from the
+// application's configuration.
 type requestFlags struct {
 	layout         layoutFlags
 	ttl, max, skew time.Duration
 	reserved       int64
 
 	// Set by complete:
-	given   bool   // by a configuration, or by any of the flags
-	from    string // where the request comes from
+	given   bool   // a configuration or a flag was given
+	from    string // the origin of the request, for messages
 	request lease.Request
 	mode    idworker.Mode // of the configuration
 }
@@ -35,14 +35,14 @@ func (f *requestFlags) register(cmd *cobra.Command) {
 	f.layout.register(cmd)
 	flags.DurationVar(&f.ttl, "ttl", 0, fmt.Sprintf("TTL of the leases (default %v)", lease.DefaultTTL))
 	flags.DurationVar(&f.max, "max-ttl", 0, fmt.Sprintf("longest TTL of any member (default: the TTL, at least %v)", lease.DefaultTTL))
-	flags.DurationVar(&f.skew, "skew", 0, fmt.Sprintf("how far behind its latest time the store's clock may be at a loss of records (default %v)", lease.DefaultSkew))
+	flags.DurationVar(&f.skew, "skew", 0, fmt.Sprintf("how far the store's clock may have gone backward when the store loses records (default %v)", lease.DefaultSkew))
 	flags.Int64Var(&f.reserved, "reserved", 0, "how many of the highest worker ids are never lent")
 }
 
-// requestParts are the flags that register adds to those of a layout.
+// requestParts lists the flags that register adds to the layout flags.
 const requestParts = "ttl max-ttl skew reserved"
 
-// complete builds the request for the store of s, which is complete.
+// complete builds the request for the store of s, whose complete has run.
 func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 	var c idworker.Config
 	if s.app.config != nil {
@@ -58,7 +58,7 @@ func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 	}
 	c.Mode, c.Store.WaitReplicas, c.Sequence = idworker.ModeAuto, 0, idworker.SequenceConfig{} // --store decides
 	if !f.lends() {
-		// Its settings are not those of a center.
+		// These settings do not apply to a center.
 		c.Lease, c.Local, c.Store.Skew = idworker.LeaseConfig{}, hostseq.Config{}, 0
 	}
 	c.Namespace, c.Store.Durable = s.namespace, s.durable

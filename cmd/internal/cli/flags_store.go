@@ -19,7 +19,7 @@ import (
 
 const envStore = target.EnvStore
 
-// storeFlags select a store and describe how the application uses it.
+// storeFlags select a store, and hold the application's settings for it.
 type storeFlags struct {
 	program                  program
 	store, namespace, prefix string
@@ -29,8 +29,8 @@ type storeFlags struct {
 	creates                  bool          // the command may create a SQLite file
 	waits                    int           // wait_replicas, for the doctor to check
 	at                       target.Target // set by complete
-	from                     string        // where at comes from, for errors and questions
-	name                     string        // of the store, without secrets; set by with
+	from                     string        // the origin of at, for errors and questions
+	name                     string        // the store's name, without secrets; set by with
 }
 
 func (f *storeFlags) register(cmd *cobra.Command, p program) {
@@ -48,12 +48,12 @@ func (f *storeFlags) register(cmd *cobra.Command, p program) {
 // registerPlace adds the flags that name the store and the namespace.
 func (f *storeFlags) registerPlace(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.store, "store", "", "where the store is (default: $"+envStore+f.program.Else+")")
+	flags.StringVar(&f.store, "store", "", "the URL or DSN of the store (default: $"+envStore+f.program.Else+")")
 	flags.StringVar(&f.namespace, "namespace", "", "the namespace")
 	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, if the application sets one")
 }
 
-// layout returns the layout that the namespace has on record.
+// layout returns the layout that the namespace is pinned to.
 func (f *storeFlags) layout(cmd *cobra.Command) (l snowflake.Layout, err error) {
 	if err := f.complete(cmd, false); err != nil {
 		return l, err
@@ -97,7 +97,7 @@ func (f *storeFlags) complete(cmd *cobra.Command, optional bool) error {
 	return lease.CheckNamespace(f.namespace)
 }
 
-// locate finds the store.
+// locate parses --store or its default.
 func (f *storeFlags) locate() (err error) {
 	text := f.store
 	if f.from = "--store"; text == "" {
@@ -121,7 +121,7 @@ func (f *storeFlags) locate() (err error) {
 	return nil
 }
 
-// tables returns the prefix of tables.
+// tables returns the table prefix.
 func (f *storeFlags) tables() string {
 	if f.prefix == "" && f.app.config != nil {
 		return f.app.config.Store.TablePrefix
@@ -129,7 +129,7 @@ func (f *storeFlags) tables() string {
 	return f.prefix
 }
 
-// options say how the application uses the store.
+// options returns the application's settings for the store.
 func (f *storeFlags) options() target.Options {
 	return target.Options{Prefix: f.prefix, TablePrefix: f.tables(), Durable: f.durable, WaitReplicas: f.waits, Creates: f.creates, From: f.from}
 }
@@ -138,7 +138,7 @@ func (f *storeFlags) open(ctx context.Context) (*target.Opened, error) {
 	return f.at.Open(ctx, f.options())
 }
 
-// with opens the store and runs do within the timeout.
+// with opens the store, runs do and closes the store, within the timeout.
 func (f *storeFlags) with(cmd *cobra.Command, do func(context.Context, *target.Opened) error) error {
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
 	defer cancel()
@@ -157,8 +157,7 @@ func (f *storeFlags) with(cmd *cobra.Command, do func(context.Context, *target.O
 	return failed(err)
 }
 
-// confirm asks a question about the store, which it names, and returns an error unless the
-// answer is "yes".
+// confirm names the store, asks a question and returns an error unless the answer is "yes".
 func (f *storeFlags) confirm(cmd *cobra.Command, yes bool, format string, args ...any) error {
 	if yes {
 		return nil
@@ -168,7 +167,7 @@ func (f *storeFlags) confirm(cmd *cobra.Command, yes bool, format string, args .
 			return err
 		}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "Store: %s (by %s)\n"+format+" Type yes to continue: ", append([]any{f.name, f.from}, args...)...)
+	fmt.Fprintf(cmd.ErrOrStderr(), "Store: %s (from %s)\n"+format+" Type yes to continue: ", append([]any{f.name, f.from}, args...)...)
 	answer, err := line(cmd.InOrStdin())
 	if errors.Is(err, errInterrupted) {
 		return failed(fmt.Errorf("%w, nothing changed", err))
@@ -182,7 +181,7 @@ func (f *storeFlags) confirm(cmd *cobra.Command, yes bool, format string, args .
 	return nil
 }
 
-// line reads a line of up to 100 bytes, and nothing after it.
+// line reads one line of up to 100 bytes, and nothing after it.
 func line(in io.Reader) (text string, err error) {
 	for b := make([]byte, 1); err == nil && len(text) < 100 && !strings.HasSuffix(text, "\n"); {
 		var n int

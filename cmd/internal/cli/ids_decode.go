@@ -25,13 +25,13 @@ func decodeCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decode [flags] ID...|-",
 		Short: "Print the time, worker and sequence of ids",
-		Long: `Decode prints each ID with its decoded time, worker id, business number and sequence.
-With --namespace, the layout is the one that the store has on record. If no flag names the layout,
-it is the default one, which a line below the table says; an ID that it puts into the future, or
-before snowlease, is of another.
+		Long: `Decode prints each ID with its time, worker id, business number and sequence. With
+--namespace, it reads the layout from the store. Without any layout flag, it uses the default
+layout and prints a line that reports this; an ID whose time is then in the future, or before
+the first release of snowlease, has another layout.
 
-"-" reads IDs from the input, one a line. Decode reports an ID that cannot be decoded with
-its line or argument number, continues with the others and exits with 1.`,
+"-" reads IDs from standard input, one a line. Decode reports an ID that cannot be decoded
+with its line or argument number, continues with the others and exits with 1.`,
 		Example: `  snowlease decode 175928847299117063 --preset discord
   snowlease decode 912050440815641783 --config config.yaml
   snowlease decode 912050440815641783 --namespace orders
@@ -47,7 +47,7 @@ its line or argument number, continues with the others and exits with 1.`,
 			named := layout.app.file != "" || changed(cmd, layoutParts)
 			if store.namespace != "" {
 				if named || source != "" {
-					return errors.New("--namespace names the layout: give no other flag for it")
+					return errors.New("--namespace sets the layout: leave out the other layout flags")
 				}
 				if l, err = store.layout(cmd); err != nil {
 					return err
@@ -64,7 +64,7 @@ its line or argument number, continues with the others and exits with 1.`,
 				case i < 0:
 					return unknownSource()
 				case named:
-					return errors.New("--source names the layout: give no other flag for it")
+					return errors.New("--source sets the layout: leave out the other layout flags")
 				}
 				d.decode = everySource()[i].Decode
 			}
@@ -76,7 +76,7 @@ its line or argument number, continues with the others and exits with 1.`,
 	layout.register(cmd)
 	layout.app.register(cmd)
 	store.registerPlace(cmd)
-	cmd.Flags().StringVar(&source, "source", "", "the generator that made the IDs, by its defaults: "+strings.Join(sourceNames(), ", "))
+	cmd.Flags().StringVar(&source, "source", "", "the generator that made the IDs, with its default settings: "+strings.Join(sourceNames(), ", "))
 	jsonFlag(cmd, &d.json)
 	return cmd
 }
@@ -84,14 +84,14 @@ its line or argument number, continues with the others and exits with 1.`,
 type decoder struct {
 	layout      snowflake.Layout
 	decode      func(int64) (snowflake.Parts, error)
-	name        string // of the program
+	name        string // the program's name
 	json        bool
-	assumed     bool // no flag names the layout
+	assumed     bool // no flag sets the layout
 	out, faults io.Writer
 	good, bad   int
 }
 
-// all decodes the arguments, and the lines of stdin for each "-".
+// all decodes the arguments, and the lines of stdin in place of each "-".
 func (d *decoder) all(args []string, stdin io.Reader) error {
 	if err := each(args, stdin, d.one); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (d *decoder) all(args []string, stdin io.Reader) error {
 	return nil
 }
 
-// each calls one with each argument, and with each line of stdin for "-".
+// each calls one for each argument, and for each line of stdin in place of "-".
 func each(args []string, stdin io.Reader, one func(text, kind string, place int) error) error {
 	for i, arg := range args {
 		if arg != "-" {
@@ -137,7 +137,8 @@ const (
 	row    = "%-19s  %-24s  %7d  %8d  %10d\n"
 )
 
-// one prints a decoded id, or why it cannot be decoded. It returns only write errors.
+// one prints a decoded id, or the reason why it cannot be decoded. It returns only write
+// errors.
 func (d *decoder) one(text, kind string, place int) error {
 	id, err := snowflake.ParseID(text)
 	var p snowflake.Parts

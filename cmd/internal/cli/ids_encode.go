@@ -21,8 +21,8 @@ func encodeCommand() *cobra.Command {
 		Long: `Encode builds an id from its parts, for tests and for the bounds of a time range in a
 query.
 
-Do not use it to issue ids: a process may issue the same id.`,
-		Example: `  snowlease encode --time 2026-01-01T00:00:00Z          # WHERE id >= this: since then`,
+Do not use it to issue ids: a running process may issue the same id.`,
+		Example: `  snowlease encode --time 2026-01-01T00:00:00Z          # WHERE id >= this: rows since then`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l, err := layout.read(cmd)

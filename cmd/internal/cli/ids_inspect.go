@@ -26,16 +26,17 @@ func inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] FILE|-",
 		Short: "Plan how to continue the ids of another generator",
-		Long: `Inspect reads ids, one a line, from FILE or the input ("-"), and plans how to continue them.
+		Long: `Inspect reads ids, one a line, from FILE or standard input ("-"), and plans how to continue
+them.
 
-A plan needs what you know of the generator: --source, or its --epoch and --bits, and the
---workers in use. They need not be known if the source chooses them by itself or has the sequence
-above them, or if no source is named: the plan then stops the old processes first.
-The ids confirm it or not: the newest has to be of the last ten minutes, and worker ids,
-sequences and digits have to be possible. Lines that are no ids, and ids that the generator
-cannot have made, are counted as odd.
+Describe the generator with --source, or with --epoch and --bits, and give the --workers in
+use. The workers may be left out if the source chooses them itself or stores the sequence
+above them, or without --source: the plan then stops the old processes first. Inspect
+checks the description against the ids: the newest must be at most ten minutes old, and
+worker ids, sequences and digits must be possible. It counts lines that are not ids, and
+ids that the generator cannot have made, as odd.
 
-Without them, inspect lists as candidates the sources that the ids do not contradict.
+Without a description, inspect lists as candidates the sources that fit the ids.
 
 Inspect exits with 3 if there is no plan.`,
 		Example: `  mysql -N -e 'SELECT id FROM orders' shop | snowlease inspect -
@@ -43,7 +44,7 @@ Inspect exits with 3 if there is no plan.`,
   snowlease inspect --epoch 2020-01-01T00:00:00Z --bits 41/10/0/12 ids.txt`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("give a FILE with ids, or \"-\" for the input")
+				return errors.New("give a FILE with ids, or \"-\" for standard input")
 			}
 			return cobra.ExactArgs(1)(cmd, args)
 		},
@@ -75,14 +76,14 @@ Inspect exits with 3 if there is no plan.`,
 	return cmd
 }
 
-// sourceFlags are what somebody knows of a generator.
+// sourceFlags describe a generator.
 type sourceFlags struct {
 	name, workers string
 	sequenceFirst bool
 	layout        layoutFlags
 }
 
-// read returns the source that the flags state, without a name if there are none.
+// read returns the source that the flags describe. Its name is empty without such flags.
 func (f *sourceFlags) read() (s migrate.Source, err error) {
 	parts := f.layout.epoch != "" || f.layout.bits != "" || f.layout.unit != 0
 	switch i := slices.Index(sourceNames(), f.name); {
@@ -110,7 +111,7 @@ func (f *sourceFlags) read() (s migrate.Source, err error) {
 	return s, err
 }
 
-// parseWorkers reads ranges of numbers below n.
+// parseWorkers parses ranges of numbers below n.
 func parseWorkers(s string, n int64) (list []int64, err error) {
 	for part := range strings.SplitSeq(s, ",") {
 		from, to, isRange := strings.Cut(part, "-")
@@ -129,7 +130,7 @@ func parseWorkers(s string, n int64) (list []int64, err error) {
 	return list, nil
 }
 
-// everySource returns the sources of package migrate and the presets that are none of them.
+// everySource returns the sources of package migrate, and the presets that are not among them.
 func everySource() []migrate.Source {
 	return append(migrate.Sources(), migrate.Source{Name: "default"},
 		migrate.Source{Name: "wide", Layout: snowflake.Wide()}, migrate.Source{Name: "jssafe", Layout: snowflake.JSSafe()})
@@ -146,11 +147,11 @@ func unknownSource() error {
 	return fmt.Errorf("--source is unknown: choose %s", strings.Join(sourceNames(), ", "))
 }
 
-// An inspection is what inspect prints.
+// An inspection is the output of inspect.
 type inspection struct {
 	IDs        int      `json:"ids"`
 	Odd        int      `json:"odd"`
-	OddOnes    []string `json:"odd_ones"` // the first of them
+	OddOnes    []string `json:"odd_ones"` // the first 20
 	Candidates []string `json:"candidates"`
 	Plan       *plan    `json:"plan"`
 }
@@ -165,13 +166,13 @@ type plan struct {
 	text       string
 }
 
-// readIDs returns the ids of a file, or of stdin for "-". Other lines are odd.
+// readIDs returns the ids of a file, or of stdin if name is "-". It counts other lines as odd.
 func readIDs(name string, stdin io.Reader) (ids []int64, found inspection, err error) {
 	found = inspection{OddOnes: []string{}, Candidates: []string{}}
 	if name != "-" {
 		f, err := os.Open(name)
 		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			return nil, found, fmt.Errorf("FILE cannot be read: %w", e.Err) // its name may be a DSN by mistake
+			return nil, found, fmt.Errorf("FILE cannot be read: %w", e.Err) // the name may be a DSN by mistake
 		}
 		defer f.Close()
 		stdin = f
@@ -192,7 +193,8 @@ func readIDs(name string, stdin io.Reader) (ids []int64, found inspection, err e
 	return ids, found, err
 }
 
-// plan plans how to continue ids of a source. Without its name, it finds the candidates.
+// plan plans how to continue the ids of a source. If the source has no name, it finds
+// candidates.
 func (f *inspection) plan(source migrate.Source, ids []int64) error {
 	if source.Name == "" {
 		for _, s := range everySource() {
@@ -200,7 +202,7 @@ func (f *inspection) plan(source migrate.Source, ids []int64) error {
 				f.Candidates = append(f.Candidates, s.Name)
 			}
 		}
-		return errors.New("no plan: what ids look like is not enough; state --source, or --epoch and --bits, and the --workers in use")
+		return errors.New("no plan: ids alone do not identify their generator; give --source, or --epoch and --bits, and the --workers in use")
 	}
 	next, err := migrate.Make(source, ids, time.Now())
 	if err == nil {

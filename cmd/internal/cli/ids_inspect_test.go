@@ -60,7 +60,7 @@ func TestInspectSources(t *testing.T) {
 			require.Equal(t, want.Workers, found.Plan.Workers)
 			require.Equal(t, !s.Chooses && !s.SequenceFirst, found.Plan.SideBySide)
 
-			printed := in(t).exits(exitNo, lines(ids)+" | inspect -", "no plan: what ids look like is not enough")
+			printed := in(t).exits(exitNo, lines(ids)+" | inspect -", "no plan: ids alone do not identify their generator")
 			require.NotContains(t, printed, "workers:")
 			require.Equal(t, s.Name != "baidu", strings.Contains(printed, "\ncandidate: "+s.Name+"\n"))
 		})

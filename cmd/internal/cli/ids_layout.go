@@ -49,7 +49,7 @@ func perSecond(l snowflake.Layout) float64 {
 	return float64(l.PerTick()) * float64(time.Second) / float64(l.TimeUnit)
 }
 
-// explain returns what to know of a layout, for people.
+// explain describes a layout for people, in rows of a name and a value.
 func explain(l snowflake.Layout, now time.Time) [][]string {
 	js := "yes"
 	if l.Bits() > 53 {

@@ -19,8 +19,8 @@ func nextCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "next --namespace NS [-n N]",
 		Short: "Print new ids, for SQL scripts and seeds",
-		Long: `Next leases a worker id of the namespace, prints ids that no process has issued, and
-releases the worker id. The namespace must exist; it has the layout and the lease.`,
+		Long: `Next leases a worker id of the namespace, prints new ids and releases the worker id. The
+namespace must exist; its record has the layout and the TTL of the lease.`,
 		Example: `  snowlease next --namespace orders -n 100`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -15,21 +15,21 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// envSecrets has the secrets of public ids, one a line. They are no flag: other users of the
-// host can see arguments.
+// envSecrets is the variable with the secrets of public ids, one a line. There is no flag for
+// secrets, because other users of the host can see arguments.
 const envSecrets = "SNOWLEASE_PUBLICID_SECRETS"
 
 func publicIDCommand(p program) *cobra.Command {
 	var prefix, file string
 	cmd := &cobra.Command{
 		Use:   "publicid --prefix PREFIX [flags] ID|TEXT...|-",
-		Short: "Translate ids to the texts that people see, and back",
-		Long: `Publicid prints the text of each ID in base 10 and the ID of each TEXT, as package
-publicid translates them. "-" reads them from the input, one a line.
+		Short: "Translate ids to public ids and back",
+		Long: `Publicid prints the public id (TEXT) of each decimal ID, and the decimal ID of each TEXT,
+as package publicid does. "-" reads them from standard input, one a line.
 
-Texts are sealed if there are secrets, and otherwise plain. Secrets stand in the file that
---secrets names or, without it, in the variable ` + envSecrets + `, one a line. The
-first seals, all open.`,
+With secrets, public ids are sealed; without, they are plain. The secrets are in the file
+of --secrets or, without that flag, in the variable ` + envSecrets + `, one a line.
+The first secret seals, and each of them can open.`,
 		Example: `  snowlease publicid --prefix cus 912338055136935936
   snowlease publicid --prefix ord --secrets /run/secrets/order-ids ord_3z5h8216y10geyvz9xdn5qawmb`,
 		Args: cobra.MinimumNArgs(1),
@@ -61,13 +61,13 @@ first seals, all open.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&prefix, "prefix", "", "the prefix of the texts, without \"_\"")
+	flags.StringVar(&prefix, "prefix", "", "prefix of the public ids, without \"_\"")
 	flags.StringVar(&file, "secrets", "", "`file` with the secrets, one a line (default: "+envSecrets+")")
 	must(cmd.MarkFlagRequired("prefix"))
 	return cmd
 }
 
-// publicID returns an id and its text. The text that is given may be either.
+// publicID returns an id and its public id. text may be either of them.
 func publicID(codec *publicid.Codec, text string) (id snowflake.ID, public string, err error) {
 	if strings.Trim(text, "0123456789") == "" {
 		if id, err = snowflake.ParseID(text); err == nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// lateTimes are recorded times that no member can have written, by the store's clock:
-// leases, marks and quarantines end within max_ttl and skew.
+// lateTimes are recorded times that no member can have written: by the store's clock, leases,
+// marks and quarantines end within max_ttl and skew.
 type lateTimes struct {
 	now        int64 // by the store's clock
 	latest     int64 // the latest time that a member can have written
-	last       int64 // the latest time on record
+	last       int64 // the latest recorded time
 	quarantine bool
 	workers    []string
 }
@@ -47,6 +47,6 @@ func (l lateTimes) String() string {
 		}
 		what = append(what, fmt.Sprintf("worker ids (%d: %s)", n, strings.Join(names, ", ")))
 	}
-	return fmt.Sprintf("%s: recorded times reach %s, but by the store's clock, which says %s, members write none later than %s",
+	return fmt.Sprintf("%s: recorded times reach %s, but the store's clock is at %s, and members now write no time later than %s",
 		strings.Join(what, " and "), at(l.last), at(l.now), at(l.latest))
 }

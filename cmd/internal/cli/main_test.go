@@ -261,7 +261,7 @@ func TestUsage(t *testing.T) {
 		"config list":                                  `unknown command "list" for "snowlease config": choose check, schema`,
 		"config check":                                 "name the file: snowlease config check config.yaml",
 		"segment show":                                 `unknown command "show" for "snowlease segment": choose advance, create, list`,
-		"inspect":                                      `give a FILE with ids, or "-" for the input`,
+		"inspect":                                      `give a FILE with ids, or "-" for standard input`,
 		"inspect - --source=uuid":                      "--source is unknown: choose baidu, bwmarrin, cosid, cosid-js, discord",
 		"inspect - --source=bwmarrin":                  "give the --workers in use",
 		"inspect - --workers=1":                        "give --source, or both --epoch and --bits",

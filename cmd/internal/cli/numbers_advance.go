@@ -23,11 +23,11 @@ func segmentAdvanceCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "advance --name NAME --above N [flags]",
 		Short: "Continue a sequence above the numbers in use",
-		Long: `Advance continues a sequence above --above, the highest number in use anywhere. A sequence
-that is already higher stays there. No command lowers it again. Use it:
+		Long: `Advance makes a sequence continue above --above, the greatest number in use anywhere. It
+does not change a sequence that is already higher. No command lowers a sequence. Use it:
 
-  - after a Redis was restarted or failed over, and may have forgotten numbers it issued;
-  - after a database was restored from a backup, before any process reserves numbers.
+  - after a restart or failover of Redis, which may have lost issued numbers;
+  - after restoring a database from a backup, before any process reserves numbers.
 
 First stop the processes that have reserved numbers ahead, or leave room for their numbers.
 ` + ofSeries,
@@ -49,7 +49,7 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 			}); err != nil {
 				return err
 			}
-			if err := store.confirm(cmd, yes, "The greatest number of %q on record is %s. Continue above %s? Numbers up to there are never given again. Stop the processes that use it first, or leave room: twice max_step for each.",
+			if err := store.confirm(cmd, yes, "The greatest recorded number of %q is %s. Continue above %s? Numbers up to that are never issued again. First stop the processes that use the sequence, or leave room: twice max_step for each.",
 				name.key, name.line(given), name.line(max(given, above))); err != nil {
 				return err
 			}
@@ -61,18 +61,18 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 				if err != nil {
 					return err
 				}
-				return segmentDone(cmd, &store, s, name, "goes on above", given)
+				return segmentDone(cmd, &store, s, name, "continues above", given)
 			})
 		},
 	}
 	segmentFlags(cmd, p, &store, &name)
-	cmd.Flags().Int64Var(&above, "above", 0, "the highest number in use")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().Int64Var(&above, "above", 0, "the greatest number in use")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	must(cmd.MarkFlagRequired("above"))
 	return cmd
 }
 
-// advance makes a name go on above a number. given is the greatest on record.
+// advance makes a name continue above a number. given is its greatest recorded number.
 func advance(ctx context.Context, s target.Segments, key string, given, above int64) error {
 	if r, ok := s.(interface {
 		Advance(ctx context.Context, name string, above int64) error
@@ -84,7 +84,7 @@ func advance(ctx context.Context, s target.Segments, key string, given, above in
 	}
 	// Reserve the number above and discard it.
 	_, err := s.Reserve(ctx, numberstore.Request{Name: key, N: 1, Above: above - 1, Start: 1, Max: above})
-	if errors.Is(err, numbers.ErrEnd) { // it went on since
+	if errors.Is(err, numbers.ErrEnd) { // it has advanced in the meantime
 		return nil
 	}
 	return err

@@ -20,9 +20,9 @@ func segmentCreateCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create --name NAME [flags]",
 		Short: "Create a sequence",
-		Long: `Create creates a sequence whose first number is --start. If the name exists, it changes
+		Long: `Create creates a sequence whose first number is --start. If the name exists, create changes
 nothing and exits with 3. After a loss of data, stop all processes that use the sequence,
-and start above all numbers in use and all numbers that were reserved ahead.
+and choose --start above all numbers in use and all numbers that were reserved ahead.
 ` + ofSeries,
 		Example: `  snowlease segment create --namespace shop --name orders --start 1000
   snowlease segment create --namespace shop --name invoices.acme --period 2026-11-01 --start 501`,

@@ -22,9 +22,9 @@ func segmentListCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [--series NAME] [flags]",
 		Short: "List the sequences of a database, or the scopes of a series",
-		Long: `List shows the greatest number that each sequence of the namespace, or of all, has given. With
---series, it shows the scopes of a series, such as shop/invoices.acme, and the first day of the
-period that each counts in.`,
+		Long: `List shows the greatest number of each sequence that processes have reserved, of the
+namespace or of all. With --series, it shows the scopes of a series, such as
+shop/invoices.acme, and the first day of the current period of each.`,
 		Example: `  snowlease segment list
   snowlease segment list --namespace shop --series invoices`,
 		Args: noArgs,
@@ -56,7 +56,7 @@ period that each counts in.`,
 
 const segmentColumns = "%19s  %-10s  %s\n"
 
-// listSegments prints the names that begin with prefix.
+// listSegments prints the sequences whose names begin with prefix.
 func listSegments(ctx context.Context, out io.Writer, s target.Segments, prefix string, series, asJSON bool) error {
 	list, ok := s.(lister)
 	if !ok {

@@ -18,8 +18,7 @@ func segmentCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "segment",
 		Short: "List number sequences, create them, and advance them after a loss",
-		Long: `Segment manages the named sequences of numbers that package segment issues, in a SQL
-database or Redis.`,
+		Long: `Segment manages the named sequences of package numbers, in a SQL database or Redis.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -27,12 +26,13 @@ database or Redis.`,
 	return cmd
 }
 
-// A lister is a database, which knows its names.
+// A lister is a store that can list its names, which a SQL database can.
 type lister interface {
 	Names(ctx context.Context, prefix string, each func(name string, given int64) error) error
 }
 
-// withSegments runs do on the numbers of the store, which are those of a series or not.
+// withSegments runs do on the numbers of the store. series is set for numbers of a series,
+// which only SQL databases have.
 func withSegments(cmd *cobra.Command, f *storeFlags, series bool, do func(context.Context, target.Segments) error) error {
 	return f.with(cmd, func(ctx context.Context, o *target.Opened) error {
 		s, err := o.Segments()
@@ -48,9 +48,9 @@ func withSegments(cmd *cobra.Command, f *storeFlags, series bool, do func(contex
 
 type segmentLine struct {
 	Name   string `json:"name"`
-	Given  int64  `json:"given"`            // as it is on record
-	Period string `json:"period,omitempty"` // of a series: its first day
-	Number int64  `json:"number"`           // the greatest of the period
+	Given  int64  `json:"given"`            // the recorded number
+	Period string `json:"period,omitempty"` // for a series: the first day of the period
+	Number int64  `json:"number"`           // the greatest number of the period
 }
 
 // String returns the number, with its period.
@@ -61,7 +61,8 @@ func (l segmentLine) String() string {
 	return fmt.Sprintf("%d in the period from %s on", l.Number, l.Period)
 }
 
-// lineOf describes a number. One of a series has its period before it, unless it has none.
+// lineOf describes a recorded number. In a series with periods, its leading digits are the
+// period.
 func lineOf(name string, given int64, series bool) segmentLine {
 	l := segmentLine{Name: printable.Text(name), Given: given, Number: given}
 	if day, err := time.Parse("20060102", strconv.FormatInt(given/seriesPeriod, 10)); series && err == nil {
@@ -70,25 +71,27 @@ func lineOf(name string, given int64, series bool) segmentLine {
 	return l
 }
 
-// seriesPeriod is the numbers of a period of a series: the first day, as yyyymmdd, stands before them.
+// seriesPeriod is the size of a period of a series: a recorded number is the first day, as
+// yyyymmdd, times seriesPeriod plus the number of the period.
 const seriesPeriod = 10_000_000_000
 
-// ofSeries is the help on numbers of a series.
+// ofSeries is the help about numbers of a series.
 const ofSeries = `
-A series has a name for each of its scopes, such as invoices.acme, and invoices. without one.
-Its numbers begin anew in each period, so --period says which one the number is of. With a dot in
-the name, --period is required.`
+A series has a name for each scope, such as invoices.acme, or invoices. (with the dot) without
+scopes. Its numbers start over in each period, so --period gives the period of the number. It
+is required if the name has a dot.`
 
-// numberFlags name a sequence, and the period of a number. complete sets the key in the store.
+// numberFlags name a sequence and the period of a number. complete sets key, the name in the
+// store.
 type numberFlags struct{ name, period, key string }
 
 func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, n *numberFlags) {
 	store.register(cmd, p)
 	cmd.Flags().StringVar(&n.name, "name", "", "the name of the sequence (required)")
-	cmd.Flags().StringVar(&n.period, "period", "", "of a series: the first day of the period of the number, such as 2026-11-01, or none if it has no periods")
+	cmd.Flags().StringVar(&n.period, "period", "", "for a series: the first day of the number's period, such as 2026-11-01, or none for a series without periods")
 }
 
-// complete checks the flags, and returns the number as the store has it.
+// complete checks the flags and returns the number as the store records it.
 func (n *numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int64, flag string) (int64, error) {
 	if n.name == "" || numberstore.CheckName(numberstore.Key("", n.name)) != nil {
 		return 0, fmt.Errorf("--name %s is not the name of a sequence, such as orders", printable.Quote(n.name))
@@ -117,7 +120,7 @@ func (n *numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int
 	return number, err
 }
 
-// series reports whether the number is of a series with periods.
+// series reports whether the number belongs to a series with periods.
 func (n numberFlags) series() bool { return n.period != "" && n.period != "none" }
 
 func (n numberFlags) line(number int64) segmentLine { return lineOf(n.key, number, n.series()) }

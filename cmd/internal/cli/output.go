@@ -13,7 +13,7 @@ import (
 
 const stamp = "2006-01-02T15:04:05.000Z07:00"
 
-// at formats Unix milliseconds, and 0 as "".
+// at formats Unix milliseconds as a time, and 0 as "".
 func at(ms int64) string {
 	if ms == 0 {
 		return ""

@@ -132,7 +132,7 @@ func TestNoFileIsCreated(t *testing.T) {
 	s := in(t, "--namespace=a", "--store=sqlite:"+path+"\r\n")
 	s.exits(exitFailed, "workers", "no such file")
 	s.exits(exitNo, "doctor", "no such file")
-	s.exits(exitNo, "init", "Store: sqlite "+path+" (by --store)\nNothing is on record")
+	s.exits(exitNo, "init", "Store: sqlite "+path+" (from --store)\nNothing is on record")
 	in(t, "--namespace=a", "--store=sqlite:"+path+"\n.db").exits(exitUsage, "workers", "--store has the control character U+000A at byte ")
 	require.NoFileExists(t, path)
 	in(t, "--namespace=a", "--store=redis://127.0.0.1:1").exits(exitFailed, "workers", "check that it runs and is reachable at this address, and username, password, db and tls in --store")

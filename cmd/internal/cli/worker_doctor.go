@@ -26,12 +26,12 @@ func doctorCommand(p program) *cobra.Command {
 		Use:   "doctor [--namespace NS] [flags]",
 		Short: "Check a store, and say what to change",
 		Long: `Doctor checks a store the way the application would use it: ` + p.Examines + `.
-With a namespace, it also checks the pin, the layout and how long it lasts, the worker ids,
-and how many replicas they are sufficient for. It changes nothing, and does not see the
-settings of poolers and proxies. Run it on another host than the store's, or the check of
-the clock compares a clock with itself.
+With a namespace, it also checks the pin, the layout and its end, the worker ids, and the
+number of replicas that they are sufficient for. It changes nothing. It cannot check the
+settings of poolers and proxies. Run it on a host other than the store's: otherwise the
+clock check compares a clock with itself.
 
-A fault must be fixed; a note is worth knowing. It exits with 3 if it finds faults.`,
+A fault must be fixed; a note is worth knowing. Doctor exits with 3 if it finds faults.`,
 		Example: `  snowlease doctor --namespace orders --replicas 8
   snowlease doctor --config config.yaml --replicas 8 --json`,
 		Args: noArgs,
@@ -108,7 +108,7 @@ func (d *doctor) examine(ctx context.Context) {
 	d.namespace(ctx, o)
 }
 
-// name returns the namespace, or a placeholder if none is given.
+// name returns the namespace, or a placeholder without one.
 func (d *doctor) name() string { return cmp.Or(d.store.namespace, "snowlease-doctor") }
 
 // incarnation checks that several connections reach the same server.
@@ -146,7 +146,7 @@ func (d *doctor) incarnation(ctx context.Context) {
 		return
 	}
 	d.Fault(check, fmt.Sprintf("4 connections reached %d different servers, the last %s", len(seen), last),
-		"several servers answer at this address: make it lead to only one of them, the primary or one node of the cluster")
+		"several servers answer at this address: use an address of only one of them, the primary or one node of the cluster")
 }
 
 func (d *doctor) print(cmd *cobra.Command, asJSON bool) error {

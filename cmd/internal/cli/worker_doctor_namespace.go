@@ -42,7 +42,8 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 	}
 }
 
-// layout checks a layout. source says where it is from.
+// layout checks a layout. source is the beginning of the finding and names the origin of the
+// layout.
 func (d *doctor) layout(text, source string) {
 	l, err := parseLayout(text)
 	if err != nil {
@@ -60,7 +61,7 @@ func (d *doctor) layout(text, source string) {
 		findings.Note(few != "", few))
 }
 
-// pool checks whether there are worker ids for the replicas.
+// pool checks whether there are enough worker ids for the replicas.
 func (d *doctor) pool(members lease.Request) {
 	n := members.Last - members.First + 1
 	good := snowlease.Pool{First: members.First, Last: members.Last}.Replicas()
@@ -73,8 +74,8 @@ func (d *doctor) pool(members lease.Request) {
 		findings.Fault(d.replicas > good, "a rolling deploy or crashed replicas can use up the worker ids: "+advice))
 }
 
-// record compares the pin with the given configuration of the members. If none is given, it
-// takes the configuration from the pin and reports that.
+// record compares the pin with the members' configuration. If none was given, it uses the pin's
+// configuration and reports true.
 func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 	pin := rec.Pin
 	switch err := pin.Err(); {
@@ -99,19 +100,19 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 	return taken
 }
 
-// compare compares the configuration of the members with the pin.
+// compare compares the members' configuration with the pin.
 func (d *doctor) compare(members lease.Request, pin lease.Pin) {
 	joined, joins := pin.Join(members)
 	d.Table("namespace", pin.String(),
 		findings.Fault(!joins, "the configuration says "+members.Pin().String()+": give all members the pinned configuration, or give the others a namespace of their own"),
-		findings.Note(joined.MaxTTL != pin.MaxTTL || joined.Skew != pin.Skew, fmt.Sprintf("the configuration raises that to max_ttl %v and skew %v when its first process starts, and uses it about %v later", joined.MaxTTL, joined.Skew, pin.Hold())),
-		findings.Note(pin.MaxTTL > members.MaxTTL || pin.Skew > members.Skew, "it allows for more than the configuration, "+members.Pin().String()+": times run further ahead after a loss of records; it falls when no process needs it any more and one starts"))
+		findings.Note(joined.MaxTTL != pin.MaxTTL || joined.Skew != pin.Skew, fmt.Sprintf("when the first process with the configuration starts, it raises the pin to max_ttl %v and skew %v, and uses them about %v later", joined.MaxTTL, joined.Skew, pin.Hold())),
+		findings.Note(pin.MaxTTL > members.MaxTTL || pin.Skew > members.Skew, "the pin exceeds the configuration, "+members.Pin().String()+": after a loss of records, times run further ahead; a start lowers the pin once no process needs it"))
 }
 
 func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record, members lease.Request) {
 	slots, err := o.Slots(ctx, d.store.namespace)
 	if errors.Is(err, lease.ErrDamaged) {
-		d.Fault("workers", err.Error(), "no worker id is lent by a damaged record: put it right, or delete it, which starts a quarantine")
+		d.Fault("workers", err.Error(), "a damaged record lends no worker id: correct it, or delete it, which starts a quarantine")
 		return
 	}
 	if err != nil {
@@ -119,7 +120,7 @@ func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record
 		return
 	}
 	if l, err := late(rec, slots); err == nil && !l.none() {
-		d.Fault("times", l.String(), "the store's clock was ahead when they were written, or is behind now, or another program wrote them: compare it with the clock of another host, and fix the cause first; then wait if they pass soon, or delete these records as docs/operations.md#late-times says")
+		d.Fault("times", l.String(), "the store's clock was ahead when the records were written or is behind now, or another program wrote them: compare the clock with another host's, and fix the cause first; then wait if the times pass soon, or delete these records as in docs/operations.md#late-times")
 	} else if err == nil {
 		d.OK("times", "no recorded time is later than members can write")
 	}
@@ -129,7 +130,8 @@ func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record
 			continue
 		}
 		all++
-		// After a loss, marks without a holder lie ahead of the clock, and ranges above them are lent.
+		// After a loss, marks without a holder lie ahead of the clock; their worker ids can
+		// still be lent.
 		if s.Expires < s.Now && (s.Holder == "" || s.HighWater < s.Now) {
 			free++
 		}

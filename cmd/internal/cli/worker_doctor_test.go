@@ -121,15 +121,15 @@ func TestDoctorReadsThePin(t *testing.T) {
 	s.finds("--bits=41/5/0/17", "fault namespace: bits=41/10/0/12")
 	s.exits(exitNo, "doctor --replicas=600", "fault  pool           600 replicas; 1024 worker ids, sufficient for 512\n                      -> ", "the doctor found faults: 1")
 	s.ok("quarantine --yes")
-	s.finds("", "note quarantine: by hand")
+	s.finds("", "note quarantine: operator")
 
 	pin := func(rest string) {
 		s.sql("UPDATE snowlease_meta SET quarantine_ms = 0, pin = 'layout={epoch=1577808000000 unit=1ms bits=41/5/0/17} pool=32 %s'", rest)
 	}
 	for _, c := range []struct{ pin, config, want string }{
 		{"max_ttl=30s skew=2s", "30s", "ok namespace: max_ttl=30s skew=2s"},
-		{"max_ttl=30s skew=2s", "1m", "note namespace: raises that to "},
-		{"max_ttl=24h0m0s skew=2s", "30s", "note namespace: it allows for more than the configuration"},
+		{"max_ttl=30s skew=2s", "1m", "note namespace: raises the pin to "},
+		{"max_ttl=24h0m0s skew=2s", "30s", "note namespace: the pin exceeds the configuration"},
 		{"max_ttl=1m0s skew=2s falls_to=30s/2s at=0", "1m", "ok namespace: falls_to=30s/2s"},
 	} {
 		pin(c.pin)

@@ -23,20 +23,21 @@ func initCommand(p program) *cobra.Command {
 		Use:   "init --namespace NS [flags]",
 		Short: "Create a namespace with exact times from the first id on",
 		Long: `Init creates a namespace. It is optional. Without it, the first start of a service cannot
-tell a new namespace from a lost one: ids come after the skew and a quarter of a second,
-and carry times up to max-ttl ahead until the clock catches up. After init, the first ids
-come at once and carry exact times.
+tell a new namespace from a lost one: the first ids are delayed by the skew and a quarter
+of a second, and carry times up to max-ttl ahead until the clock catches up. After init,
+the first ids are available immediately and carry exact times.
 
-Use it only for a namespace of which no process has ever held a worker id. If nothing is on
-record, init cannot tell a new namespace from a lost one, and asks. Never run init --yes in
-a script that runs again, such as that of a deploy: after the store was wiped, it lends the
-worker ids of running processes again at once, and ids are issued twice.
+Use init only for a namespace whose worker ids no process has ever held. If the store has
+no record of the namespace, init cannot tell whether it is new or lost, and asks. Never run
+init --yes in a script that runs repeatedly, such as a deploy script: after the store was
+wiped, it immediately lends the worker ids of running processes again, which causes
+duplicate ids.
 
 Init pins the namespace to a layout, the number of worker ids, max-ttl and skew, and
 prints them. They must match the application's configuration: name its file with --config.
-Environment variables of the application are not read.
+Init does not read the application's environment variables.
 
-If anything of the namespace exists, init changes nothing and exits with 3, without asking.`,
+If any record of the namespace exists, init changes nothing and exits with 3, without asking.`,
 		Example: `  snowlease init --store redis://127.0.0.1:6379 --namespace orders
   ` + envStore + `='mysql://app:word@db/orders' snowlease init --config config.yaml`,
 		Args: noArgs,
@@ -76,25 +77,26 @@ If anything of the namespace exists, init changes nothing and exits with 3, with
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "created namespace %q at %s, which is now pinned to %s (by %s)\n", r.Namespace, o, r.Pin(), request.from)
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "created namespace %q at %s, which is now pinned to %s (from %s)\n", r.Namespace, o, r.Pin(), request.from)
 				return err
 			})
 		},
 	}
 	store.register(cmd, p)
 	request.register(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
-// existing says that the namespace of a request exists, and whether the request fits it.
+// existing returns the error for a namespace that exists, with advice if the request does not
+// match its pin.
 func existing(o *target.Opened, pin lease.Pin, r lease.Request, from string) error {
 	err := fmt.Errorf("%w: namespace %q at %s; nothing changed", lease.ErrExists, r.Namespace, o)
 	if fault := pin.Err(); fault != nil {
 		return fmt.Errorf("%w: %w", err, fault)
 	}
 	if _, joins := pin.Join(r); !joins {
-		err = fmt.Errorf("%w: it stays pinned to %s: use another namespace for %s (by %s)", err, printable.Text(pin.String()), r.Pin(), from)
+		err = fmt.Errorf("%w: it stays pinned to %s: use another namespace for %s (from %s)", err, printable.Text(pin.String()), r.Pin(), from)
 	}
 	return err
 }

@@ -63,16 +63,16 @@ another environment that shares the store by mistake. "snowlease workers" shows 
 id and the token.
 
 Release never causes duplicate ids. The mark stays, so the worker id is lent again only
-after everything that its holder may still issue has passed. A live holder loses its lease
+after the times of all ids that its holder may still issue. A live holder loses its lease
 at the next renewal and borrows another worker id, so end it first. A process that has
 died needs no release: its lease ends at the same time anyway.
 
-It exits with 3 if the worker id is not held under this token.`,
+Release exits with 3 if the worker id is not held under this token.`,
 		Example: `  snowlease release --namespace orders --worker 3 --token 1763702716123`,
 	}, c)
 	flags := cmd.Flags()
 	flags.Int64Var(&worker, "worker", 0, "the worker id")
-	flags.Int64Var(&token, "token", 0, "the token of its lease")
+	flags.Int64Var(&token, "token", 0, "the token of the lease")
 	must(errors.Join(cmd.MarkFlagRequired("worker"), cmd.MarkFlagRequired("token")))
 	return cmd
 }

@@ -27,8 +27,8 @@ func retireCommand(p program) *cobra.Command {
 		Use:   "retire --namespace NS [flags]",
 		Short: "End a namespace for good, after its worker ids have moved elsewhere",
 		Long: `Retire ends a namespace whose worker ids are used elsewhere: by another namespace, layout,
-database or mode. A process that starts with the former configuration, such as one of a
-deployment rolled back, fails with the given reason.
+database or mode. A process that starts with the old configuration, for example after a
+rollback, fails with the given reason.
 
 A takeover of a whole namespace retires it automatically. Retire cannot be undone.
 Processes that still hold a worker id continue up to their ceilings.`,

@@ -25,19 +25,21 @@ func takeoverCommand(p program) *cobra.Command {
 		Use:   "takeover --namespace NS --to-namespace NS [flags]",
 		Short: "Hand worker ids over to another namespace, layout or store",
 		Long: `Takeover hands the --workers of a namespace over to another one, after the last process that
-used them has stopped. The new namespace must exist ("snowlease init") and lend none of
-the --to-workers. Takeover borrows the old worker ids, which proves that nobody holds one,
-waits until the new store's clock has passed all times that they used, and raises the new
-worker ids above those. Layouts and pools are read from the namespaces.
+used them has stopped. The new namespace must exist ("snowlease init"), and none of the
+--to-workers may be lent. Takeover borrows the old worker ids, which proves that nobody
+holds one. It waits until the new store's clock is past all times that their ids used, and
+raises the marks of the new worker ids above those times. It reads layouts and pools from
+the namespaces.
 
-If --workers is left out, the old namespace is retired: processes with its configuration
-are refused for good. Otherwise the worker ids stay borrowed for max-ttl.
+Without --workers, takeover retires the old namespace: it permanently refuses processes
+with its configuration. With --workers, the old worker ids stay borrowed for max-ttl.
 
-Takeover exits with 3 if a worker id is in use: stop its process or wait, and run it again.
-After a failure nothing has changed, unless the error says that the old side is retired.
+Takeover exits with 3 if a worker id is in use: stop its process or wait, and run takeover
+again. A failed takeover changes nothing, unless the error reports that the old side is
+retired.
 
-With --check it changes nothing, and exits with 3 if ids of both sides can be equal. If they
-cannot, old and new processes may run side by side.`,
+With --check, takeover changes nothing, and exits with 3 if both sides can issue equal ids.
+If they cannot, old and new processes may run side by side.`,
 		Example: `  snowlease takeover --namespace orders --workers 0-15 --to-namespace orders-2 --to-workers 512-1023 --check
   snowlease takeover --namespace orders --to-namespace orders-2`,
 		Args: noArgs,
@@ -60,7 +62,7 @@ cannot, old and new processes may run side by side.`,
 				return err
 			}
 			return old.with(cmd, func(_ context.Context, from *target.Opened) error {
-				return next.with(cmd, func(ctx context.Context, to *target.Opened) error { //nolint:contextcheck // that of the command
+				return next.with(cmd, func(ctx context.Context, to *target.Opened) error { //nolint:contextcheck // the context of the command
 					b, err := sideOf(ctx, to, namespace, "to-workers", toWorkers, nil)
 					if err != nil {
 						return err
@@ -87,13 +89,13 @@ cannot, old and new processes may run side by side.`,
 	flags.StringVar(&namespace, "to-namespace", "", "the new namespace")
 	flags.StringVar(&prefix, "to-prefix", "", "prefix of its tables or keys (default: the same)")
 	flags.StringVar(&toWorkers, "to-workers", "", "the new worker ids, such as 512-1023 (default: all)")
-	flags.BoolVar(&check, "check", false, "only check that ids of both sides are never equal")
-	flags.BoolVar(&yes, "yes", false, "do not ask")
+	flags.BoolVar(&check, "check", false, "only check that both sides never issue equal ids")
+	flags.BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	must(cmd.MarkFlagRequired("to-namespace"))
 	return cmd
 }
 
-// takeOver takes over, or only checks, and returns what to print.
+// takeOver takes over, or only checks if check is set, and returns the line to print.
 func takeOver(ctx context.Context, old, next takeover.Side, check bool) (string, error) {
 	if check {
 		err := takeover.Apart(old, next)
@@ -114,8 +116,9 @@ func takeOver(ctx context.Context, old, next takeover.Side, check bool) (string,
 		next.Request.Namespace, lease.Name(next.Center), next.Request.First, next.Request.Last, old.Request.Namespace, ends), err
 }
 
-// sideOf returns the worker ids of a namespace as a member with its pin asks for them. A retired
-// namespace has forgotten its layout. If next took it over, that is of no more account.
+// sideOf returns a side of the takeover: the worker ids of a namespace, with the request of a
+// member that matches its pin. The pin of a retired namespace lacks the layout; if next has
+// taken it over, the layout of next takes its place.
 func sideOf(ctx context.Context, o *target.Opened, namespace, flag, workers string, next *takeover.Side) (s takeover.Side, err error) {
 	rec, err := o.Record(ctx, namespace)
 	if err != nil {
@@ -142,7 +145,7 @@ func sideOf(ctx context.Context, o *target.Opened, namespace, flag, workers stri
 	}
 	list, err := parseWorkers(workers, pin.Pool)
 	if err == nil && list[len(list)-1]-list[0] != int64(len(list))-1 {
-		err = errors.New("it is not one range")
+		err = errors.New("the worker ids are not one range")
 	}
 	if err != nil {
 		return s, fmt.Errorf("--%s of namespace %q: %w", flag, namespace, err)

@@ -24,11 +24,11 @@ func workersCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workers [--namespace NS] [flags]",
 		Short: "Show who holds which worker id",
-		Long: `Workers shows the worker ids of a namespace: the state, the holder and since when it holds
-the worker id, when the lease ends unless renewed, the mark (no id of the worker is above
-it), and the token for "snowlease release". Times are by the store's clock.
+		Long: `Workers shows the worker ids of a namespace: the state, the holder and the start of its
+lease, the end of the lease unless renewed, the mark (no id of the worker id has a later
+time), and the token for "snowlease release". Times are by the store's clock.
 
-States: lent; ahead (free, but its ids carry times in the future at first); free.`,
+States: lent; ahead (free, but its next ids carry times in the future); free.`,
 		Example: `  snowlease workers --namespace orders
   snowlease workers --namespace orders --all --json`,
 		Args: noArgs,
@@ -125,15 +125,15 @@ func readWorkers(ctx context.Context, o *target.Opened, namespace string, all bo
 	return v, nil
 }
 
-// lossOf describes the reason of a quarantine. By then, records exist again.
+// lossOf describes the reason for a quarantine. By then, the records exist again.
 func lossOf(reason string) string {
 	if reason == lease.NothingOnRecord {
 		reason = "a process found nothing on record for this namespace (a first start looks the same)"
 	}
-	return "possible loss of records: " + cmp.Or(reason, "no reason is on record")
+	return "possible loss of records: " + cmp.Or(reason, "no reason was recorded")
 }
 
-// ahead describes what a quarantine means for ids.
+// ahead describes the effect of a quarantine on ids.
 func ahead(rec lease.Record) string {
 	d := time.Duration(rec.Quarantine-rec.Now) * time.Millisecond
 	if rec.Pin.Err() == nil {

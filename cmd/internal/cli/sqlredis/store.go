@@ -48,11 +48,11 @@ server, and its clock`,
 	Numbers: true,
 	Parse:   func(text string) (target.Target, error) { return parseStore(text) },
 	Default: func() (target.Target, string, error) {
-		return nil, "", errors.New("--store is empty: give a URL of redis, mysql, postgres or sqlite (see --help), with a password by " + target.EnvStore)
+		return nil, "", errors.New("--store is empty: give a URL of redis, mysql, postgres or sqlite (see --help); if it contains a password, use " + target.EnvStore)
 	},
 }
 
-// onRedis returns the options of a store in Redis.
+// onRedis returns the options of a Redis store.
 func onRedis(with target.Options) []redisseq.Option {
 	options := []redisseq.Option{redisseq.WithDurable(with.Durable), redisseq.WithWaitReplicas(with.WaitReplicas, time.Millisecond)}
 	if with.Prefix != "" {
@@ -61,7 +61,7 @@ func onRedis(with target.Options) []redisseq.Option {
 	return options
 }
 
-// onSQL returns the options of a store in a database.
+// onSQL returns the options of a SQL store.
 func onSQL(with target.Options) []dbseq.Option {
 	options := []dbseq.Option{dbseq.WithDurable(with.Durable)}
 	if prefix := with.TablePrefix; prefix != "" {
@@ -124,8 +124,8 @@ func (p place) ping(ctx context.Context) error {
 	return errors.Join(pool.PingContext(ctx), pool.Close())
 }
 
-// Again implements target.Target. It is one connection alone: two would always reach the same
-// one of two servers that a proxy leads to in turn.
+// Again implements target.Target. It opens a single connection: behind a proxy that alternates
+// between two servers, the first of two connections would always reach the same server.
 func (p place) Again(ctx context.Context, with target.Options) (*target.Opened, error) {
 	if p.Driver == "" && p.Redis.Cluster {
 		return p.Open(ctx, with)
@@ -136,7 +136,7 @@ func (p place) Again(ctx context.Context, with target.Options) (*target.Opened, 
 			return nil, err
 		}
 		with.WaitReplicas = 0
-		c, err := redisseq.New(struct{ goredis.UniversalClient }{client}, onRedis(with)...) // which it does not copy
+		c, err := redisseq.New(struct{ goredis.UniversalClient }{client}, onRedis(with)...) // a wrapped client is used as it is, not copied
 		if err != nil {
 			return nil, errors.Join(err, client.Close())
 		}
@@ -149,7 +149,7 @@ func (p place) Again(ctx context.Context, with target.Options) (*target.Opened, 
 	return &target.Opened{Center: c, Operator: c.Extras().Operator, Closes: []func() error{c.Close}}, nil
 }
 
-// exists returns an error if the SQLite file does not exist. Opening it would create it.
+// exists returns an error if the SQLite file does not exist, because opening would create it.
 func (p place) exists(name string, with target.Options) error {
 	if with.Creates || p.Driver != "sqlite" {
 		return nil

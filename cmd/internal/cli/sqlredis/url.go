@@ -14,9 +14,9 @@ import (
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
-// A place is where a store is: a Redis, or the driver and the DSN of a database.
+// A place is the location of a store: a Redis, or the driver and DSN of a database.
 type place struct {
-	Redis  redis.Config // exported, as the others, so that fmt hides the passwords
+	Redis  redis.Config // exported, like the other fields, so that fmt hides the passwords
 	Driver string
 	DSN    secret.String
 }
@@ -41,13 +41,13 @@ func (p place) Validate() (err error) {
 	return nil
 }
 
-// parseStore parses the text of --store. Its errors contain no part of the text, which may
+// parseStore parses the value of --store. Its errors contain no part of the value, which may
 // hold a password.
 func parseStore(text string) (place, error) {
 	scheme, rest, isURL := strings.Cut(text, "://")
 	switch {
 	case isURL && (scheme == "etcd" || scheme == "etcds"):
-		return place{}, errors.New("--store is an etcd: use its own command, go run github.com/snowlease/snowlease/cmd/snowlease-etcd@latest")
+		return place{}, errors.New("--store names an etcd: use the command for etcd, go run github.com/snowlease/snowlease/cmd/snowlease-etcd@latest")
 	case isURL && (scheme == "redis" || scheme == "rediss"):
 		return parseRedis(scheme, rest)
 	case isURL && (scheme == "mysql" || scheme == "mariadb"):

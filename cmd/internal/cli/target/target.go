@@ -1,4 +1,4 @@
-// Package target describes where the stores of the command are.
+// Package target locates and opens the stores of the command.
 package target
 
 import (
@@ -16,30 +16,32 @@ import (
 	"github.com/snowlease/snowlease/numbers"
 )
 
-// EnvStore names the store like --store. Use it for a store with a password: other users of
-// the host can see arguments.
+// EnvStore is the environment variable that names the store in place of --store. It keeps a
+// password out of the arguments, which other users of the host can see.
 const EnvStore = "SNOWLEASE_STORE"
 
-// A Program is the command for one kind of stores.
+// A Program is a command for one kind of store.
 type Program struct {
 	Name string
-	// Short is the help of the command in a line, Stores that of the flag --store, Else its
-	// default if EnvStore is not set, and Examines what Examine of lease.Extras checks.
+	// Short is the command's help in one line, and Stores the help on the flag --store. Else is
+	// the default of --store if EnvStore is not set. Examines lists the checks of
+	// lease.Extras.Examine.
 	Short, Stores, Else, Examines string
-	// Parse reads the text of --store. Its errors contain no part of the text, which may hold
-	// a password.
+	// Parse parses the value of --store. Its errors contain no part of the value, which may
+	// hold a password.
 	Parse func(text string) (Target, error)
-	// Default returns the store without --store and EnvStore, and where it comes from.
+	// Default returns the store to use without --store and EnvStore, and its origin for
+	// messages.
 	Default func() (t Target, from string, err error)
-	// Numbers is whether the stores keep numbers as well, and the application's configuration
-	// says how it uses them: durable, wait_replicas and table_prefix.
+	// Numbers reports whether the stores also keep numbers, and whether the settings durable,
+	// wait_replicas and table_prefix apply to them.
 	Numbers bool
 }
 
-// A Target is where a store is. Package fmt prints no password of it.
+// A Target is the location of a store. Package fmt does not print its password.
 type Target interface {
-	// Validate returns an error if the client or the driver would refuse it. It shows no
-	// password.
+	// Validate returns an error if the client or the driver would refuse the Target. The error
+	// contains no password.
 	Validate() error
 	// Open connects to the store.
 	Open(ctx context.Context, with Options) (*Opened, error)
@@ -47,20 +49,20 @@ type Target interface {
 	Again(ctx context.Context, with Options) (*Opened, error)
 }
 
-// Options say how the application uses a store.
+// Options are the application's settings for a store.
 type Options struct {
 	Prefix       string // of keys; "" is the default
 	TablePrefix  string // of tables; "" is the default
 	Durable      bool
 	WaitReplicas int
 	Creates      bool   // the command may create a SQLite file
-	From         string // where the Target comes from, for errors
+	From         string // the origin of the Target, for errors
 }
 
-// A MissingError is returned by Target.Open for a SQLite file that does not exist, unless
-// the command may create it.
+// A MissingError is the error of Target.Open for a SQLite file that does not exist and that the
+// command may not create.
 type MissingError struct {
-	Store string // its name, without secrets
+	Store string // the store's name, without secrets
 	Err   error
 }
 
@@ -68,12 +70,12 @@ func (e *MissingError) Error() string { return e.Err.Error() }
 
 func (e *MissingError) Unwrap() error { return e.Err }
 
-// Segments are what a store of numbers does.
+// Segments are the operations of a store of numbers.
 type Segments interface {
 	numbers.Store
 	numberstore.Creator
 	fmt.Stringer
-	// HighWater returns the greatest number that a name has given.
+	// HighWater returns the greatest number that was reserved under a name.
 	HighWater(ctx context.Context, name string) (int64, error)
 }
 
@@ -90,7 +92,7 @@ type Opened struct {
 // String returns the name of the store.
 func (o *Opened) String() string { return lease.Name(o.Center) }
 
-// Close closes all, last first.
+// Close calls all Closes, last first.
 func (o *Opened) Close() error {
 	var err error
 	for i := len(o.Closes) - 1; i >= 0; i-- {
