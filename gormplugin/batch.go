@@ -10,16 +10,16 @@ import (
 	"gorm.io/gorm/utils"
 )
 
-// A batch holds the ids of one statement. It is the context of that statement, since GORM copies
-// clauses and settings when it begins a transaction, and contexts not. Other statements may have
-// a context from it.
+// A batch holds the ids of one statement. It is the context of that statement, because GORM
+// copies clauses and settings when it begins a transaction, but not the context. Contexts of
+// other statements may be derived from it.
 type batch struct {
-	context.Context //nolint:containedctx // of which it is one
+	context.Context //nolint:containedctx // a batch is a context
 	stmt            *gorm.Statement
 	key             *key
 	ids             []int64
 	rows            []uintptr // the structs or maps that got ids, in the order of ids
-	id              [1]int64  // of one row
+	id              [1]int64  // used for a single row
 	row             [1]uintptr
 	waiting         waiting
 }
@@ -33,17 +33,17 @@ func (b *batch) Value(k any) any {
 	return b.Context.Value(k)
 }
 
-// settleBatch runs after the INSERT. If it was refused or not sent, the values lose the
-// ids that the plugin gave them: to GORM a value with a key is a row that exists, which
-// Save updates and First looks for. Otherwise the outcome may be unknown, and the values
-// keep their ids so that another attempt cannot store them twice.
+// settleBatch runs after the INSERT. If the INSERT was refused or not sent, it clears the ids
+// that the plugin gave the values: GORM takes a value with a key for an existing row, which
+// Save updates and First queries. Otherwise the outcome may be unknown, and the values keep
+// their ids so that another attempt cannot store them twice.
 func (p *plugin) settleBatch(db *gorm.DB) {
 	stmt := db.Statement
 	b, ok := stmt.Context.Value(batchKey{}).(*batch)
 	if !ok || b.stmt != stmt {
 		return
 	}
-	if stmt.Context == b { // and not another one around it
+	if stmt.Context == b { // not the batch of an outer statement
 		stmt.Context = b.Context
 	}
 	if db.Error != nil && (stmt.SQL.Len() == 0 || refused(db)) {
@@ -52,8 +52,9 @@ func (p *plugin) settleBatch(db *gorm.DB) {
 	b.ids, b.rows = nil, nil
 }
 
-// refused reports whether the statement's error says that the INSERT stored nothing, on
-// tables with transactions. Others may have stored the rows before the one refused.
+// refused reports whether the statement's error proves that the INSERT stored nothing. The
+// proof holds for tables with transactions; others may have stored the rows before the refused
+// one.
 func refused(db *gorm.DB) bool {
 	is := func(err error) bool {
 		return errors.Is(err, gorm.ErrDuplicatedKey) || errors.Is(err, gorm.ErrForeignKeyViolated) ||
@@ -66,7 +67,7 @@ func refused(db *gorm.DB) bool {
 	return ok && is(t.Translate(db.Error))
 }
 
-// takeBack makes the keys zero that b set. A hook may have replaced some, which stay.
+// takeBack zeroes the keys that b set. It leaves keys that a hook has replaced.
 func (b *batch) takeBack(stmt *gorm.Statement) {
 	k := b.key
 	texts := make(map[uintptr]string, len(b.rows))
@@ -87,7 +88,7 @@ func (b *batch) takeBack(stmt *gorm.Statement) {
 	rows := stmt.ReflectValue
 	for i := range length(rows) {
 		row := rowAt(rows, i)
-		if !row.CanAddr() { // as a nil pointer
+		if !row.CanAddr() { // such as a nil pointer
 			continue
 		}
 		if text, ok := texts[row.UnsafeAddr()]; !ok || text != k.text(stmt, row) {

@@ -21,7 +21,7 @@ import (
 // maxJavaScript is JavaScript's Number.MAX_SAFE_INTEGER: larger integers are rounded.
 const maxJavaScript = 1<<53 - 1
 
-// A TableReport says whether the ids of a layout suit a table that has rows.
+// A TableReport describes whether the ids of a layout suit a table with existing rows.
 // CheckTable returns it.
 type TableReport struct {
 	Table  string
@@ -32,41 +32,42 @@ type TableReport struct {
 	// First is the smallest id that the layout can issue from now on, and Last the
 	// largest that it can ever issue.
 	First, Last int64
-	// Max is the largest stored key as text, or "" if the table is empty.
+	// Max is the largest stored key, as a string. It is "" if the table is empty.
 	Max string
 	// Ahead is the number of rows whose keys do not sort before First.
 	Ahead int64
-	// OrderedFrom is when new ids begin to sort after all rows, if the largest key is an
-	// id of the next 25 hours: an id ahead of the clock, or a number that follows
-	// NumberFrom. Otherwise, and for text, it is the zero Time.
+	// OrderedFrom is when new ids begin to sort after all rows, if the largest key is an id of
+	// the next 25 hours: an id ahead of the clock, or a number after NumberFrom. Otherwise, and
+	// for text keys, it is the zero Time.
 	OrderedFrom time.Time
-	// Epoch is the latest epoch, in Unix milliseconds, with which new ids would sort after
-	// all rows. It is 0 if they already do or soon will, if no epoch helps, and for text.
+	// Epoch is the latest epoch, in Unix milliseconds, with which new ids would sort after all
+	// rows. It is 0 if they already do or soon will, if no epoch helps, and for text keys.
 	Epoch int64
 	// HoldsUntil is the time of the first id that does not fit the column. It is the
 	// zero Time if today's ids do not fit, and Layout.Ends() if all ids fit.
 	HoldsUntil time.Time
-	// OrderedUntil is when ids get longer as text, so that newer ids sort before older
-	// ones. It is Layout.Ends() if that never happens, as with numbers.
+	// OrderedUntil is when ids get one more digit, so that newer text keys sort before older
+	// ones. It is Layout.Ends() if that never happens, and for numeric keys.
 	OrderedUntil time.Time
-	// JavaScriptUntil is the time of the first id that JavaScript clients may round. It
-	// is the zero Time if that holds for today's ids, and Layout.Ends() if it holds for
-	// none, for example because the model's JSON quotes its key.
+	// JavaScriptUntil is the time of the first id that JavaScript clients may round. It is the
+	// zero Time if they may round today's ids, and Layout.Ends() if they round none, for
+	// example because the model's JSON quotes its key.
 	JavaScriptUntil time.Time
-	// AutoIncrement reports whether the database numbers rows that are inserted without
-	// a key. It may be false on SQLite, which does so for every INTEGER PRIMARY KEY.
+	// AutoIncrement reports whether the column is declared to number rows that are inserted
+	// without a key. It may be false on SQLite, which numbers every INTEGER PRIMARY KEY.
 	AutoIncrement bool
-	// NumberFrom is the AUTO_INCREMENT to set on MySQL and MariaDB before instances with
-	// and without the plugin insert side by side: an id of the time in 24 hours. Without
-	// it the database continues after the largest key, where ids soon follow. It is 0 on
-	// other databases, for columns without AUTO_INCREMENT, and for those too small for it.
+	// NumberFrom is the AUTO_INCREMENT value to set on MySQL and MariaDB before instances with
+	// and without the plugin insert side by side: an id whose time is 24 hours from now.
+	// Without it, the database continues after the largest key and soon collides with ids.
+	// NumberFrom is 0 on other databases, for columns without AUTO_INCREMENT, and for columns
+	// that are too small.
 	NumberFrom int64
-	// Generated reports whether the database refuses ids: PostgreSQL does for a column that
+	// Generated reports whether the database refuses ids, as PostgreSQL does for a column that
 	// is GENERATED ALWAYS AS IDENTITY.
 	Generated bool
 }
 
-// String formats the report for people in a few lines, with advice.
+// String formats the report in a few lines for people, with advice.
 func (r *TableReport) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -118,26 +119,26 @@ func (r *TableReport) String() string {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// CheckTable examines the table of a model before the plugin fills its keys. The report
-// says whether new ids sort after the stored keys, whether the column takes and can hold
-// them, and whether JavaScript clients can read them.
+// CheckTable examines the table of a model before the plugin fills its keys. It reports whether
+// new ids sort after the stored keys, whether the column accepts and can hold them, and whether
+// JavaScript clients can read them.
 //
 //	report, err := gormplugin.CheckTable(ctx, db, &Order{}, layout, gormplugin.Config{})
 //	fmt.Println(report)
 //
-// The table is that of db.Table, if set, or else the model's. cfg is the plugin's
-// configuration: its Convert makes the keys that are compared. The time is this
-// machine's. CheckTable reads the catalog, the largest key, and the number of keys that
-// are not before the first id. The two reads of keys scan the table unless an index
-// begins with the key. CheckTable does not examine columns that refer to the key.
+// It examines the table set with db.Table, or else the model's. cfg is the plugin's
+// configuration, whose Convert makes the keys to compare. The current time is this machine's.
+// CheckTable reads the catalog, the largest key, and the number of keys that do not sort before
+// the first id. The two reads of keys scan the table unless an index begins with the key.
+// CheckTable does not examine columns that refer to the key.
 //
 // CheckTable fails when it cannot examine the table:
 //
 //   - the plugin leaves the model alone;
 //   - the key cannot be filled (ErrKey), or its column has an unknown type;
 //   - cfg is invalid;
-//   - the layout is invalid, or no worker takes it (snowflake.Layout.CheckTime);
-//   - there is no such table or column, or the database fails.
+//   - the layout is invalid or cannot issue ids now (snowflake.Layout.CheckTime);
+//   - the table or column does not exist, or the database fails.
 func CheckTable(ctx context.Context, db *gorm.DB, model any, layout snowflake.Layout, cfg Config) (*TableReport, error) {
 	r, err := checkTable(db.Session(&gorm.Session{Context: ctx}), model, layout.WithDefaults(), cfg)
 	if err != nil {
@@ -213,8 +214,8 @@ func checkTable(db *gorm.DB, model any, layout snowflake.Layout, cfg Config) (*T
 	return r, nil
 }
 
-// readKeys reads the largest key and counts the keys that do not sort before First. The
-// database decides the order.
+// readKeys reads the largest key and counts the keys that do not sort before First, in the
+// order of the database.
 func (r *TableReport) readKeys(db *gorm.DB, model any, k *key, c column) error {
 	column := clause.Column{Table: clause.CurrentTable, Name: k.field.DBName}
 	rows := func() *gorm.DB {
@@ -246,7 +247,7 @@ func (r *TableReport) readKeys(db *gorm.DB, model any, k *key, c column) error {
 		r.OrderedFrom = parts.Time.Add(r.Layout.TimeUnit)
 		return nil
 	}
-	// Move the epoch back by whole units of time, to just past that of the largest key.
+	// Move the epoch back by whole time units, so that now is just past the largest key.
 	shift := r.Layout.Bits() - int(r.Layout.TimeBits)
 	unit := r.Layout.TimeUnit.Milliseconds()
 	moved := r.Layout
@@ -257,7 +258,7 @@ func (r *TableReport) readKeys(db *gorm.DB, model any, k *key, c column) error {
 	return nil
 }
 
-// judge finds out when ids become too large.
+// judge determines when ids become too large.
 func (r *TableReport) judge(ctx context.Context, k *key, c column) {
 	// Good ids precede bad ones in each case, so binary search finds the first bad one.
 	until := func(good func(id int64) bool) time.Time {

@@ -16,37 +16,38 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// column describes the column of a key as the database's catalog does.
+// A column describes the column of a key, as in the database's catalog.
 type column struct {
-	name   string // of the type
-	text   bool   // it holds and sorts text or bytes, not numbers
-	number bool   // it holds numbers and no text
-	whole  bool   // it holds integers only
+	name   string // the type's name
+	text   bool   // holds and sorts text or bytes, not numbers
+	number bool   // holds numbers and no text
+	whole  bool   // holds integers only
 	max    int64  // the largest integer, or the number of characters or bytes
 }
 
-// maxInts has the signed integer types of MySQL, MariaDB and PostgreSQL.
+// maxInts maps the signed integer types of MySQL, MariaDB and PostgreSQL to their maximum.
 var maxInts = map[string]int64{
 	"tinyint": math.MaxInt8, "smallint": math.MaxInt16, "mediumint": 1<<23 - 1, "int": math.MaxInt32, "integer": math.MaxInt32, "bigint": math.MaxInt64,
 	"int2": math.MaxInt16, "int4": math.MaxInt32, "int8": math.MaxInt64,
 	"smallserial": math.MaxInt16, "serial": math.MaxInt32, "bigserial": math.MaxInt64,
 }
 
-// maxFloats has the largest integer up to which a float holds all exactly.
+// maxFloats maps float types to the largest integer up to which they hold every integer
+// exactly.
 var maxFloats = map[string]int64{"float": 1 << 24, "float4": 1 << 24, "real": 1 << 24, "double": 1 << 53, "float8": 1 << 53}
 
-// maxTexts has the lengths of text types for catalogs that omit them.
+// maxTexts maps text types to their lengths, for catalogs that omit these.
 var maxTexts = map[string]int64{
 	"char": 1, "bpchar": math.MaxInt64, "varchar": math.MaxInt64, "binary": 1, "varbinary": math.MaxInt64, "bytea": math.MaxInt64,
 	"tinytext": math.MaxUint8, "text": math.MaxUint16, "mediumtext": 1<<24 - 1, "longtext": math.MaxUint32,
 	"tinyblob": math.MaxUint8, "blob": math.MaxUint16, "mediumblob": 1<<24 - 1, "longblob": math.MaxUint32,
 }
 
-// declaredType takes a tag such as type:varchar(20) apart.
+// declaredType parses the type in a tag such as type:varchar(20).
 var declaredType = regexp.MustCompile(`^\s*(\w+)(?:\s*\(\s*(\d+)(?:\s*,\s*(\d+))?\s*\))?`)
 
-// columnOf returns the column of a field: that which its tag "type:" declares, or else that which
-// GORM makes.
+// columnOf returns the column of a field, as declared with the tag "type:" or else as created by
+// GORM.
 func columnOf(dialect string, f *schema.Field) column {
 	if c, ok := declaredColumn(dialect, f); ok {
 		return c
@@ -63,8 +64,8 @@ func columnOf(dialect string, f *schema.Field) column {
 	return c
 }
 
-// declaredColumn returns the column of the tag "type:". ok is false without the tag or if the type is
-// unknown.
+// declaredColumn returns the column that the tag "type:" declares. ok is false without the tag
+// or if the type is unknown.
 func declaredColumn(dialect string, f *schema.Field) (c column, ok bool) {
 	switch f.DataType {
 	case schema.Bool, schema.Int, schema.Uint, schema.Float, schema.String, schema.Time, schema.Bytes:
@@ -117,7 +118,7 @@ func classifyColumn(dialect string, t gorm.ColumnType) (column, error) {
 	}
 	limit, ok := maxTexts[name]
 	if !ok {
-		return c, fmt.Errorf("its type %s is unknown to CheckTable; compare its range with that of the ids by hand", c.name)
+		return c, fmt.Errorf("its type %s is unknown to CheckTable; compare its range with the ids yourself", c.name)
 	}
 	c.text, c.number, c.max = true, false, limit
 	if length, ok := t.Length(); ok && length > 0 {
@@ -128,8 +129,8 @@ func classifyColumn(dialect string, t gorm.ColumnType) (column, error) {
 	return c, nil
 }
 
-// affine completes a column of SQLite, which takes from the name of a type its affinity
-// and ignores sizes.
+// affine completes a column of SQLite, which derives the affinity from the name of the type and
+// ignores sizes.
 func (c column) affine() column {
 	has := func(parts ...string) bool {
 		for _, part := range parts {
@@ -146,13 +147,13 @@ func (c column) affine() column {
 		c.text, c.number = true, false
 	case has("real", "float", "double"):
 		c.max = 1 << 53
-	default: // it takes text as well, such as a UUID
+	default: // also accepts text, such as a UUID
 		c.number = has("numeric", "decimal")
 	}
 	return c
 }
 
-// value is the id as the column holds it.
+// value returns the id as the column stores it.
 func (c column) value(k *key, id int64) (any, error) {
 	switch {
 	case k.kind == kindConvert, c.text && k.kind == kindString:

@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// fill is the callback of GORM. It sets the zero keys of one INSERT.
+// fill is the GORM callback that sets the zero keys of one INSERT.
 func (f *filler) fill(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil || stmt.Schema == nil || skipped(stmt) || f.excluded(stmt) {
@@ -30,8 +30,8 @@ func (f *filler) fill(db *gorm.DB) {
 	}
 }
 
-// insertedBy reports whether the INSERT has the key. Omit drops the key. Select does
-// not: without the key, the stored key would differ from the value's.
+// insertedBy reports whether the INSERT includes the key. Omit drops the key. A Select without
+// the key gets it added: otherwise the stored key would differ from the value's.
 func (k *key) insertedBy(stmt *gorm.Statement) bool {
 	if len(stmt.Selects) == 0 && len(stmt.Omits) == 0 {
 		return true
@@ -82,9 +82,10 @@ func (p *plugin) fillStructs(db *gorm.DB, k *key) error {
 	return nil
 }
 
-// separate deals with pointers that are listed twice and took one id. An INSERT with ON
-// CONFLICT stores such a value once. Otherwise GORM stores it each time it is listed,
-// and here a copy with an id of its own takes its place, unless it had a key before.
+// separate handles pointers that are listed twice, which took one id. An INSERT with ON
+// CONFLICT stores such a value once. Otherwise GORM stores it each time it is listed, so
+// separate replaces the repeated pointer with a copy that has its own id, unless the value
+// already had a key.
 func (k *key) separate(stmt *gorm.Statement, b *batch) error {
 	rows := stmt.ReflectValue
 	if slices.Min(k.field.StructField.Index) < 0 {
@@ -95,7 +96,7 @@ func (k *key) separate(stmt *gorm.Statement, b *batch) error {
 		filled[row] = true
 	}
 	_, conflict := conflictOf(stmt)
-	seen := map[uintptr]int{} // their places in list
+	seen := map[uintptr]int{} // their indexes in list
 	list, changed := reflect.New(reflect.SliceOf(rows.Type().Elem())).Elem(), false
 	for i := range rows.Len() {
 		row := rows.Index(i)
@@ -105,7 +106,8 @@ func (k *key) separate(stmt *gorm.Statement, b *batch) error {
 			if conflict {
 				continue
 			}
-			// The last row is the value, as it is for its children: GORM sets their keys in turn.
+			// The last row is the value itself, and its children refer to that row: GORM sets
+			// their foreign keys in turn.
 			copied := reflect.New(row.Type().Elem())
 			copied.Elem().Set(row.Elem())
 			if err := k.set(stmt.Context, k.slot(copied.Elem()), b.ids[len(b.rows)]); err != nil {
@@ -123,9 +125,9 @@ func (k *key) separate(stmt *gorm.Statement, b *batch) error {
 	return nil
 }
 
-// visit counts the rows with a zero key and, if there is a batch, sets these keys in turn.
-// A pointer that is listed twice takes one id. Of plain keys, it counts all rows after the first
-// zero key, since most are zero. Ids that turn out to be too many are discarded.
+// visit counts the rows with a zero key and, if b is not nil, sets these keys in turn. A pointer
+// that is listed twice takes one id. For plain keys, it counts all rows from the first zero key
+// on, because most of them are zero too. Surplus ids are discarded.
 func (k *key) visit(ctx context.Context, rows reflect.Value, b *batch) (empty int, err error) {
 	for i := range length(rows) {
 		row := rowAt(rows, i)
@@ -154,9 +156,10 @@ func (k *key) visit(ctx context.Context, rows reflect.Value, b *batch) (empty in
 	return empty, nil
 }
 
-// heldBy reports whether t is a struct with the key, or a list of them: the model or, as
-// for GORM, another type with the same field in the same place. In other structs GORM
-// would take another field for the key. It fails itself on everything else.
+// heldBy reports whether t is a struct with the key, or a list of them: the model or, as GORM
+// allows, another type with the same field at the same position. In other structs, GORM would
+// use another field as the key, so heldBy returns an error. GORM itself fails on everything
+// else.
 func (k *key) heldBy(t reflect.Type) (bool, error) {
 	if t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
 		if t = t.Elem(); t.Kind() == reflect.Pointer {
@@ -169,11 +172,11 @@ func (k *key) heldBy(t reflect.Type) (bool, error) {
 	}
 	at, in := t, model
 	for _, i := range k.field.StructField.Index {
-		if i < 0 { // GORM marks an embedded pointer so
+		if i < 0 { // GORM marks an embedded pointer this way
 			i = -i - 1
 		}
 		if at.Kind() != reflect.Struct || i >= at.NumField() || at.Field(i).Name != in.Field(i).Name {
-			return false, fmt.Errorf("%w: the value is a %s, which has no %s where the model %s has it", gorm.ErrInvalidValue, t, k.field.Name, model)
+			return false, fmt.Errorf("%w: the value is a %s, which has no %s at its position in the model %s", gorm.ErrInvalidValue, t, k.field.Name, model)
 		}
 		at, in = at.Field(i).Type, in.Field(i).Type
 		if at == in && in.Kind() == reflect.Pointer {
@@ -181,7 +184,7 @@ func (k *key) heldBy(t reflect.Type) (bool, error) {
 		}
 	}
 	if at != in {
-		return false, fmt.Errorf("%w: the value is a %s, whose %s is a %s and that of the model %s a %s", gorm.ErrInvalidValue, t, k.field.Name, at, model, in)
+		return false, fmt.Errorf("%w: the value is a %s, whose %s is a %s; in the model %s it is a %s", gorm.ErrInvalidValue, t, k.field.Name, at, model, in)
 	}
 	return true, nil
 }
@@ -193,7 +196,7 @@ func length(rows reflect.Value) int {
 	return rows.Len()
 }
 
-// addressable reports whether rows, which must not be empty, can be written to.
+// addressable reports whether rows can be set. They must not be empty.
 func addressable(rows reflect.Value) bool {
 	if rows.Kind() == reflect.Struct {
 		return rows.CanAddr()

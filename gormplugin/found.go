@@ -12,18 +12,18 @@ import (
 
 const foundKey = "found"
 
-// foundRows is the state of an INSERT with ON CONFLICT on MySQL. MySQL has no RETURNING:
-// it tells of a row that it finds by another unique key only by LAST_INSERT_ID.
+// foundRows is the state of an INSERT with ON CONFLICT on MySQL. MySQL has no RETURNING: it
+// returns the key of a row that it finds by another unique key only with LAST_INSERT_ID.
 type foundRows struct {
 	key      *key
 	rows     reflect.Value
 	conflict clause.OnConflict // the statement's own
-	result   bool              // the plugin asked for the result
+	result   bool              // the plugin requested the result
 }
 
-// watch prepares the statement to tell whether MySQL found rows by another unique key,
-// if there is one row or if rows elsewhere refer to the keys of these. It leaves other
-// statements alone: finding the keys of many rows takes more statements.
+// watch prepares a statement to report rows that MySQL finds by another unique key. It does so
+// for a single row, and for several if other rows refer to their keys. It leaves other
+// statements alone, because finding the keys of many rows takes more statements.
 func (k *key) watch(db *gorm.DB, rows reflect.Value) {
 	stmt := db.Statement
 	conflict, ok := conflictOf(stmt)
@@ -43,7 +43,7 @@ func (k *key) watch(db *gorm.DB, rows reflect.Value) {
 	}
 	f := &foundRows{k, rows, conflict, stmt.Result == nil}
 	if k.integer {
-		// The column keeps its value. LAST_INSERT_ID is only called for a row with another key.
+		// The column keeps its value. MySQL calls LAST_INSERT_ID only for a row with another key.
 		id := clause.Column{Name: k.field.DBName}
 		same := clause.Expr{SQL: "IF(? = VALUES(?) OR LAST_INSERT_ID(?) = ?, ?, ?)", Vars: []any{id, id, id, id, id, id}}
 		conflict.DoUpdates = append(slices.Clip(conflict.DoUpdates), clause.Assignment{Column: id, Value: same})
@@ -55,8 +55,8 @@ func (k *key) watch(db *gorm.DB, rows reflect.Value) {
 	stmt.Settings.Store(ownKey(stmt, foundKey), f)
 }
 
-// referred reports whether other rows will refer to the keys of these: rows that the
-// statement saves next, or, if these are associations themselves, their parents.
+// referred reports whether other rows will refer to the keys of rows: rows that the statement
+// saves next, or the parents if rows are associations.
 func referred(stmt *gorm.Statement, conflict clause.OnConflict, rows reflect.Value) bool {
 	if _, association := stmt.Settings.Load("gorm:saved_association_map"); association && (conflict.DoNothing || conflict.UpdateAll) {
 		return true
@@ -74,7 +74,7 @@ func referred(stmt *gorm.Statement, conflict clause.OnConflict, rows reflect.Val
 	return false
 }
 
-// settleFound gives the values the keys of the rows that MySQL found.
+// settleFound sets the values' keys to the keys of the rows that MySQL found.
 func settleFound(db *gorm.DB) {
 	stmt := db.Statement
 	if _, ok := conflictOf(stmt); !ok || stmt.Name() != "mysql" {
@@ -97,8 +97,8 @@ func settleFound(db *gorm.DB) {
 	var last int64
 	if f.key.integer {
 		last, _ = result.Result.LastInsertId()
-		// Without a call of LAST_INSERT_ID, this is 0 or the key of the last row in an
-		// AUTO_INCREMENT column.
+		// If MySQL did not call LAST_INSERT_ID, last is 0 or, in an AUTO_INCREMENT column, the
+		// key of the last row.
 		if end := rowAt(f.rows, length(f.rows)-1); last == 0 || f.key.text(stmt, end) == strconv.FormatInt(last, 10) {
 			return
 		}
@@ -111,7 +111,7 @@ func settleFound(db *gorm.DB) {
 func (f *foundRows) resolve(db *gorm.DB, last int64) error {
 	stmt, k := db.Statement, f.key
 	one := length(f.rows) == 1 && k.integer
-	// After one inserted row, last may be the number of another column.
+	// After inserting one row, last may be the value of another column.
 	var stored map[string]bool
 	if !one || db.RowsAffected == 1 {
 		var err error
@@ -128,10 +128,10 @@ func (f *foundRows) resolve(db *gorm.DB, last int64) error {
 			return k.set(stmt.Context, k.slot(row), last)
 		}
 		if !k.integer {
-			return fmt.Errorf("%w: row %d of %s was found by another unique key, and MySQL does not return its %s for other rows: look the row up first",
+			return fmt.Errorf("%w: row %d of %s was found by another unique key, and MySQL does not return its %s for the rows that refer to it: query the row first",
 				gorm.ErrPrimaryKeyRequired, i, stmt.Schema, k.field.Name)
 		}
-		// Nothing to do for the database but to find the row again.
+		// The database has nothing to do except finding the row again.
 		if err := f.session(db).Clauses(clause.OnConflict{DoNothing: true}).Create(row.Addr().Interface()).Error; err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (f *foundRows) resolve(db *gorm.DB, last int64) error {
 	return nil
 }
 
-// stored returns the keys of the rows that the table has.
+// stored returns the keys in f that the table has.
 func (f *foundRows) stored(db *gorm.DB) (map[string]bool, error) {
 	k, stmt := f.key, db.Statement
 	keys := make([]any, length(f.rows))
@@ -160,8 +160,8 @@ func (f *foundRows) stored(db *gorm.DB) (map[string]bool, error) {
 	return stored, nil
 }
 
-// session returns a statement for the same columns of the same table, on the connections that
-// the INSERT went to.
+// session returns a session for the same columns of the same table, on the connections of the
+// INSERT.
 func (f *foundRows) session(db *gorm.DB) *gorm.DB {
 	stmt := db.Statement
 	tx := db.Session(&gorm.Session{NewDB: true, SkipHooks: true}).Omit(slices.Concat(stmt.Omits, []string{clause.Associations})...)
@@ -173,8 +173,8 @@ func (f *foundRows) session(db *gorm.DB) *gorm.DB {
 	return tx
 }
 
-// pinned looks like a transaction, whose statements dbresolver sends nowhere else: to no
-// replica, and to no other source. Nothing calls the methods of TxCommitter.
+// pinned looks like a transaction, so that dbresolver sends its statements neither to a replica
+// nor to another source. Nothing calls the methods of TxCommitter.
 type pinned struct {
 	gorm.ConnPool
 	gorm.TxCommitter

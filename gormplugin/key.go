@@ -21,7 +21,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// kind is the way to put an id into a key.
+// A kind is a way to store an id in a key.
 type kind int
 
 const (
@@ -32,7 +32,7 @@ const (
 	kindConvert // with Config.Convert
 )
 
-// key is the field of a model to fill, and how to fill it.
+// A key describes the field of a model to fill, and how to fill it.
 type key struct {
 	field   *schema.Field
 	kind    kind
@@ -40,17 +40,17 @@ type key struct {
 	pointer bool             // the field is a pointer to kind
 	plain   bool             // an integer without pointers on the way, like most keys
 	index   []int            // the path to the field, or nil to leave it to GORM (embedded pointer, Convert)
-	gen     snowflake.Source // of ids, or of a segment's numbers
+	gen     snowflake.Source // the source of ids, or of a segment's numbers
 	number  bool             // the column holds numbers and no text
-	integer bool             // the column is an integer, and the field holds it as such
+	integer bool             // the column and the field are both integers
 	most    int64            // the largest number that fits
 	size    int              // the number of characters or bytes that fit, or 0 if unlimited
 	warned  atomic.Bool
 	err     error // why a zero key cannot be filled
 }
 
-// keyOf returns the key of a model, or nil if the model is left alone. The map stays
-// small, since GORM keeps one Schema per model.
+// keyOf returns the key of a model, or nil if the plugin leaves the model alone. The map stays
+// small, because GORM keeps one Schema per model.
 func (f *filler) keyOf(stmt *gorm.Statement) *key {
 	s := stmt.Schema
 	if k, ok := f.keys.Load(s); ok {
@@ -94,7 +94,7 @@ func (p *plugin) newKey(s *schema.Schema, dialect string) *key {
 	return k
 }
 
-// classify finds out how to put an id into the field, if that is possible.
+// classify determines how to store an id in the field, if that is possible.
 func (k *key) classify(segment bool, dialect string) (known bool, err error) {
 	c := columnOf(dialect, k.field)
 	k.number = c.number
@@ -139,8 +139,8 @@ func (k *key) classify(segment bool, dialect string) (known bool, err error) {
 	return k.kind != kindScan || scansIDs(t), nil
 }
 
-// limit lowers most to what the field holds, of type t or a pointer to that. It returns an error if
-// the field or its column is too small for ids, but for those of a segment.
+// limit lowers most to the largest number that the field holds, whose type is t or a pointer to t.
+// It returns an error if the field or its column is too small for ids, unless it is for a segment.
 func (k *key) limit(segment bool, t reflect.Type, column string) error {
 	bits := 64
 	if k.kind != kindScan {
@@ -168,8 +168,8 @@ func (k *key) limit(segment bool, t reflect.Type, column string) error {
 	return nil
 }
 
-// scansIDs reports whether a type such as sql.NullInt64 takes an id with Scan and
-// returns it from Value.
+// scansIDs reports whether a type such as sql.NullInt64 accepts an id in Scan and returns it
+// from Value.
 func scansIDs(t reflect.Type) bool {
 	const probe int64 = 1<<62 + 1 // a float64 would round it
 	v := reflect.New(t)
@@ -209,16 +209,16 @@ func (k *key) empty(ctx context.Context, slot reflect.Value) (bool, error) {
 	return k.zero(value)
 }
 
-// zero reports whether a key is Go's zero value, or one that the column would store as NULL,
-// empty text or the number 0. For a column of numbers, text that is none is an error: a
-// database that is not strict would store it as 0.
+// zero reports whether a key is Go's zero value, or a value that the column would store as
+// NULL, empty text or the number 0. For a numeric column, text that is not a number is an
+// error: a database in non-strict mode would store it as 0.
 func (k *key) zero(value any) (bool, error) {
 	if value == nil || reflect.ValueOf(value).IsZero() {
 		return true, nil
 	}
 	v, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil {
-		return false, nil // GORM meets it too, or makes SQL of the value
+		return false, nil // GORM meets the error too, or makes SQL of the value
 	}
 	text, ok := v.(string)
 	switch v := v.(type) {
@@ -232,12 +232,12 @@ func (k *key) zero(value any) (bool, error) {
 	}
 	zero, number := zeroText(text)
 	if !number {
-		return false, k.fault("its value is %q, which is no number, and its column %s holds numbers", text, k.field.DBName)
+		return false, k.fault("its value is %q, which is not a number, and its column %s holds numbers", text, k.field.DBName)
 	}
 	return zero, nil
 }
 
-// zeroText reports whether a column of numbers stores a text as 0, and whether it is a number.
+// zeroText reports whether a numeric column stores text as 0, and whether text is a number.
 func zeroText(text string) (zero, number bool) {
 	text = strings.TrimSpace(text)
 	n, err := strconv.ParseFloat(cmp.Or(text, "0"), 64)
@@ -280,7 +280,7 @@ func (k *key) set(ctx context.Context, v reflect.Value, id int64) error {
 	return nil
 }
 
-// value returns the id as a map holds it.
+// value returns the id as a value for a map.
 func (k *key) value(id int64) (any, error) {
 	switch k.kind {
 	case kindString:
@@ -298,8 +298,8 @@ func (k *key) value(id int64) (any, error) {
 	return id, nil
 }
 
-// fits returns an error for text that is too long for the column, which a database that
-// is not strict would truncate.
+// fits returns an error for text that is too long for the column. A database in non-strict mode
+// would truncate it.
 func (k *key) fits(v any) error {
 	if n := runes(v); k.size > 0 && n > k.size {
 		most := n
@@ -328,7 +328,7 @@ func (k *key) warn(db *gorm.DB) {
 	if k.field.AutoIncrement && k.warned.CompareAndSwap(false, true) {
 		db.Logger.Warn(db.Statement.Context,
 			"gormplugin: %s of %s is filled with ids, and AUTO_INCREMENT to GORM; if its column is, rows inserted without GORM get numbers that collide with later ids. "+
-				"Tag it `gorm:\"primaryKey;autoIncrement:false\"`, as in gormplugin.Model, by gen.FieldGORMTag in code of gorm.io/gen, and change the table by hand; "+
+				"Tag it `gorm:\"primaryKey;autoIncrement:false\"`, as in gormplugin.Model, with gen.FieldGORMTag for gorm.io/gen, and change the table yourself; "+
 				"or leave the model alone with the tag `idworker:\"-\"` or Config.Exclude", k.field.Name, k.field.Schema)
 	}
 }
@@ -356,7 +356,7 @@ func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 	}
 	for _, f := range s.Fields {
 		if tag := f.Tag.Get("idworker"); tag != "" && tag != "-" && !f.PrimaryKey {
-			return f, "", keyFault(f, "it is tagged idworker:%q but is no primary key; tag it gorm:\"primaryKey\" as well", tag)
+			return f, "", keyFault(f, "it is tagged idworker:%q but is not a primary key; tag it gorm:\"primaryKey\" as well", tag)
 		}
 	}
 	for i, f := range chosen {
@@ -382,7 +382,7 @@ func (p *plugin) segment(name string) (snowflake.Source, error) {
 	return gen, err
 }
 
-// segmentOf returns the name in a tag such as "segment=invoices".
+// segmentOf returns the segment's name in a tag such as "segment=invoices".
 func segmentOf(tag string) (name string, ok bool) {
 	name, ok = strings.CutPrefix(tag, "segment=")
 	return name, ok && name != ""
@@ -408,8 +408,8 @@ func tagOf(s *schema.Schema, f *schema.Field) (tag string, ok bool) {
 	return "", false
 }
 
-// hasSource reports whether a key gets its value elsewhere: from the database, from the
-// row that it refers to, or, if it is a UUID, from the application.
+// hasSource reports whether a key has another source: the database, the row that it refers to
+// or, for a UUID, the application.
 func hasSource(s *schema.Schema, f *schema.Field) bool {
 	if zero, _ := zeroText(f.DefaultValue); !zero && !strings.EqualFold(f.DefaultValue, "null") || strings.EqualFold(string(f.DataType), "uuid") {
 		return true

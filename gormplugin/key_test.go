@@ -90,7 +90,7 @@ func TestKeyFaults(t *testing.T) {
 		"32-bit column": {&SmallDB{}, []string{"size:32 is too small", "remove the tag"}},
 		"short text":    {&ShortText{}, []string{"2 characters", "at least 19"}},
 		"unknown tag":   {&BadTag{}, []string{`idworker:"yes"`, `"true", "segment=" with a name, or "-"`}},
-		"no key":        {&NotAKey{}, []string{"No of", "no primary key"}},
+		"no key":        {&NotAKey{}, []string{"No of", "not a primary key"}},
 		"no name":       {&Nameless{}, []string{`"segment=" with a name`}},
 		"two tagged":    {&TwoTagged{}, []string{"B of", "as A is"}},
 		"tagged float":  {&TaggedFloat{}, []string{"float64 is unknown", "Config.Convert"}},

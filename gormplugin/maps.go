@@ -11,13 +11,13 @@ import (
 
 const mapsKey = "maps"
 
-// ownKey is under what a statement keeps something of its own. InstanceSet would clone the statement of
-// a session, as a scope may return it.
+// ownKey returns the key in Settings for the state of one statement. InstanceSet would clone the
+// statement if it is a session, such as one that a scope returns.
 func ownKey(stmt *gorm.Statement, what string) string {
 	return fmt.Sprintf("%p idworker:%s", stmt, what)
 }
 
-// mapKey is the name under which a map holds its key, and the key.
+// A mapKey is a map's primary key, and the name that the map uses for it.
 type mapKey struct {
 	name  string
 	value any
@@ -28,11 +28,11 @@ type filledMaps struct {
 	column string
 	rows   []map[string]any
 	keys   []mapKey
-	dest   any               // what the caller passed
-	list   *[]map[string]any // what GORM gets instead, and appends returned rows to
+	dest   any               // the value that the caller passed
+	list   *[]map[string]any // the value that GORM gets instead, and appends returned rows to
 }
 
-// mapsOf returns the rows of a value that GORM inserts as maps, and whether it is one.
+// mapsOf returns the rows of a value that GORM inserts as maps. ok is false for other values.
 func mapsOf(dest any) ([]map[string]any, bool) {
 	switch d := dest.(type) {
 	case map[string]any:
@@ -104,15 +104,15 @@ func (k *key) inMap(row map[string]any) (mapKey, error) {
 	return mapKey{name: k.field.DBName}, nil
 }
 
-// rememberMaps prepares for what GORM does to maps if the database returns columns of
-// the model:
+// rememberMaps saves maps before the INSERT, because GORM changes them if the database returns
+// columns of the model:
 //
 //   - With RETURNING, GORM cannot scan into a []map. It appends the returned rows to a
 //     *[]map, where they may overwrite the next batch.
 //   - Without RETURNING, GORM renumbers several maps, counting from the last insert id.
-//   - A single map gets the right values, but its key under the column's name.
+//   - A single map gets the right values, but its key is under the column's name.
 //
-// own reports that the caller's statement has RETURNING, asked that the plugin added it.
+// own is set if the caller's statement has RETURNING, and asked if the plugin added it.
 func rememberMaps(db *gorm.DB, k *key, rows []map[string]any, keys []mapKey, own, asked bool) {
 	stmt := db.Statement
 	if len(stmt.Schema.FieldsWithDefaultDBValue) == 0 && !asked {
@@ -121,7 +121,7 @@ func rememberMaps(db *gorm.DB, k *key, rows []map[string]any, keys []mapKey, own
 	f := &filledMaps{column: k.field.DBName, rows: rows, keys: keys, dest: stmt.Dest}
 	switch stmt.Dest.(type) {
 	case []map[string]any, *[]map[string]any:
-		// A caller's own RETURNING has GORM's results.
+		// With the caller's own RETURNING, maps keep GORM's results.
 		if !own {
 			list := slices.Clip(rows)
 			f.list, stmt.Dest = &list, &list
@@ -158,8 +158,8 @@ func settleMaps(db *gorm.DB) {
 		returned = (*f.list)[len(f.rows):]
 	}
 	for i, row := range f.rows {
-		// Rows correspond to maps only if the database returned every row: it returns
-		// none for rows that ON CONFLICT left out.
+		// Rows correspond to maps only if the database returned every row: it does not return
+		// rows that ON CONFLICT left out.
 		if len(returned) == len(f.rows) {
 			maps.Copy(row, returned[i])
 			if v, ok := returned[i][f.column]; ok {

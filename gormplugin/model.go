@@ -10,8 +10,8 @@ import (
 	"gorm.io/gorm/schema"
 )
 
-// Model is a base for models that replaces gorm.Model. It has the same columns and soft
-// delete, but the plugin fills the id instead of AUTO_INCREMENT, also with TaggedOnly.
+// Model is a base for models that replaces gorm.Model. It has the same columns and soft delete,
+// but the id comes from the plugin instead of AUTO_INCREMENT, also with TaggedOnly.
 //
 // Its JSON differs from that of gorm.Model: the names are id, created_at, updated_at and
 // deleted_at, and the id is a string, since JavaScript rounds integers above 2^53. For the
@@ -26,10 +26,10 @@ import (
 //		Total int64
 //	}
 //
-// An INSERT of a Model with a zero key that nothing fills, such as on a database without
-// the plugin, fails with ErrKey. After Unscoped, GORM skips this check.
+// If nothing fills the zero key of a Model, for example on a database without the plugin, its
+// INSERT fails with ErrKey. After Unscoped, GORM skips this check.
 //
-// A model that needs only the key declares it, without that check:
+// A model that needs only the key declares the key, without that check:
 //
 //	ID int64 `gorm:"primaryKey;autoIncrement:false" json:"id,string"`
 type Model struct {
@@ -40,8 +40,8 @@ type Model struct {
 	DeletedAt gorm.DeletedAt `gorm:"index" json:"deleted_at"`
 }
 
-// A guard makes GORM check the keys of a Model, as the clause of a field. Model has no hook,
-// because it would hide the hook of another embedded struct.
+// A guard makes GORM check the keys of a Model, through a clause of a field. A hook of Model
+// would hide the hook of another embedded struct.
 type guard struct{}
 
 // CreateClauses implements schema.CreateClausesInterface.
@@ -55,7 +55,7 @@ func (guard) ModifyStatement(stmt *gorm.Statement) {
 	}
 	zero := func(row reflect.Value) bool {
 		row = reflect.Indirect(row)
-		if !row.IsValid() || row.Type() != stmt.Schema.ModelType { // a map may leave the key to the database
+		if !row.IsValid() || row.Type() != stmt.Schema.ModelType { // the database may fill the key of a map
 			return false
 		}
 		_, zero := key.ValueOf(stmt.Context, row)
@@ -87,7 +87,7 @@ func (guard) ModifyStatement(stmt *gorm.Statement) {
 // The causes of a zero key, and what to do.
 const (
 	unregistered = "this *gorm.DB has no plugin to fill it: add idworker.GORM to the fx application, " +
-		"or call db.Use(gormplugin.New(worker, gormplugin.Config{})), also for a second *gorm.DB beside the one that Module serves"
+		"or call db.Use(gormplugin.New(worker, gormplugin.Config{})), also for a *gorm.DB other than the one that Module serves"
 	leftAlone = "the plugin leaves it alone: set the key, or remove what excludes it, which is Config.Exclude, SkipKey, the tag `idworker:\"-\"`, or a hook that makes the key zero"
 )
 

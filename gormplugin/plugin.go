@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// SkipKey switches the plugin off for a session:
+	// SkipKey disables the plugin for a session:
 	//
 	//	db.Set(gormplugin.SkipKey, true).Create(&row)
 	//
-	// Associations inherit it, but not the rows of many2many join tables, to which GORM
-	// passes no settings.
+	// Associations inherit the setting. Rows of many2many join tables do not, because GORM
+	// passes them no settings.
 	SkipKey = "idworker:skip"
 
 	pluginName = "idworker"
@@ -27,13 +27,13 @@ const (
 type plugin struct {
 	source  snowflake.Source
 	cfg     Config
-	waited  error // the cause of the end of a context after Config.Wait
+	waited  error // the cause of a context that ends after Config.Wait
 	exclude map[string]bool
 }
 
-// New returns a plugin that fills primary keys with ids of source, such as an
-// *snowlease.Worker. db.Use reports a nil source and an invalid cfg, and refuses a second
-// plugin on a *gorm.DB with gorm.ErrRegistered:
+// New returns a plugin that fills primary keys with ids of source, such as a *snowlease.Worker.
+// db.Use returns an error for a nil source or an invalid cfg, and gorm.ErrRegistered for a
+// second plugin on a *gorm.DB:
 //
 //	err := db.Use(gormplugin.New(worker, gormplugin.Config{}))
 //
@@ -68,13 +68,13 @@ func (p *plugin) Initialize(db *gorm.DB) error {
 	if err := p.cfg.Validate(); err != nil {
 		return err
 	}
-	// The way of an INSERT, and its files:
+	// The course of an INSERT, and the files:
 	//
-	//  1. Fill. key.go finds the key of the model and column.go what it can hold; fill.go and
-	//     maps.go count the zero keys and set them, reserve.go takes the ids, batch.go remembers
-	//     whose they are. upsert.go and found.go prepare for rows that are there already.
-	//  2. Settle: maps.go, upsert.go and found.go give values the keys of their rows, batch.go
-	//     takes back ids that no row has.
+	//  1. Fill: key.go finds the key of the model, and column.go the values that it can hold.
+	//     fill.go and maps.go count the zero keys and set them, reserve.go reserves the ids, and
+	//     batch.go keeps them. upsert.go and found.go prepare for rows that exist already.
+	//  2. Settle: maps.go, upsert.go and found.go give values the keys of their rows, and
+	//     batch.go clears ids that no row has.
 	f := &filler{plugin: p}
 	// Before("*") runs before BEGIN, so that waiting for ids holds no connection. Other
 	// anchors are absent with SkipDefaultTransaction.
@@ -90,7 +90,7 @@ func (p *plugin) Initialize(db *gorm.DB) error {
 	})
 }
 
-// A filler is a plugin on one database. What it keeps goes when the database does.
+// A filler is a plugin on one database. Its state is freed with the *gorm.DB.
 type filler struct {
 	*plugin
 	keys sync.Map // *schema.Schema -> *key
@@ -101,7 +101,7 @@ func (p *plugin) excluded(stmt *gorm.Statement) bool {
 	if len(p.exclude) == 0 {
 		return false
 	}
-	// GORM keeps a qualified name in the schema and its last part in the statement.
+	// GORM keeps the qualified name in the schema, and its last part in the statement.
 	qualified := stmt.Schema.Table
 	return p.exclude[stmt.Table] || strings.HasSuffix(qualified, "."+stmt.Table) && p.exclude[qualified]
 }

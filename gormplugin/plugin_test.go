@@ -166,7 +166,7 @@ func TestWarnsOnceOfAutoIncrement(t *testing.T) {
 	}
 	require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("AUTO_INCREMENT")))
 	require.Contains(t, out.String(), `gorm:"primaryKey;autoIncrement:false"`)
-	require.Contains(t, out.String(), "gen.FieldGORMTag in code of gorm.io/gen")
+	require.Contains(t, out.String(), "gen.FieldGORMTag for gorm.io/gen")
 	require.Contains(t, out.String(), "gormplugin_test.Auto")
 }
 

@@ -17,7 +17,7 @@ import (
 
 const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list idworker.GORM before every module that writes, so that the worker starts before them and stops after them"
 
-// reserve returns a batch with n ids of one reservation, which the statement keeps until
+// reserve returns a batch with n ids of one reservation. The statement keeps the batch until
 // its end.
 func (p *plugin) reserve(db *gorm.DB, k *key, n int) (*batch, error) {
 	if k.err != nil {
@@ -53,8 +53,8 @@ func (k *key) holds(numbers []int64) error {
 	return nil
 }
 
-// await gets the ids of b within Config.Wait. It checks the parent first, since a source that has
-// ids at hand does not.
+// await gets the ids of b within Config.Wait. It checks the parent context first, because a
+// source with available ids does not.
 func (p *plugin) await(b *batch) error {
 	parent, ctx := b.Context, &b.waiting
 	if err := parent.Err(); err != nil {
@@ -72,10 +72,10 @@ func (p *plugin) await(b *batch) error {
 	return err
 }
 
-// waiting is a context that ends after Config.Wait. It has a timer from the first call of a
-// method on, which a source that has ids at hand does not make.
+// waiting is a context that ends after Config.Wait. It starts its timer at the first call of a
+// method; a source with available ids calls none.
 type waiting struct {
-	context.Context //nolint:containedctx // of which it is one
+	context.Context //nolint:containedctx // waiting is a context
 	plugin          *plugin
 	timed           sync.Once
 	cancel          context.CancelFunc
@@ -88,7 +88,7 @@ func (w *waiting) begin() context.Context {
 	return w.Context
 }
 
-// stop ends the context. One without a timer becomes its parent.
+// stop ends the context. Without a timer, the context then behaves like its parent.
 func (w *waiting) stop() {
 	if w.timed.Do(func() {}); w.cancel != nil {
 		w.cancel()

@@ -31,8 +31,7 @@ func ignores(stmt *gorm.Statement) bool {
 	return strings.Contains(strings.ToUpper(insert.Modifier), "IGNORE")
 }
 
-// updatesOther reports whether ON CONFLICT may update a row with another key than the
-// value's.
+// updatesOther reports whether ON CONFLICT may update a row whose key is not the value's.
 func updatesOther(stmt *gorm.Statement, conflict clause.OnConflict) bool {
 	if conflict.DoNothing || !conflict.UpdateAll && len(conflict.DoUpdates) == 0 {
 		return false
@@ -46,10 +45,10 @@ func updatesOther(stmt *gorm.Statement, conflict clause.OnConflict) bool {
 	return !byKey || stmt.Name() == "mysql"
 }
 
-// askBack adds RETURNING to an INSERT with ON CONFLICT, if the database supports it and
-// the clause has something to tell: the key of a row that was there, which GORM does not
-// ask for unless the database makes it, or values that the database makes. rows are the
-// structs, if there are any. It reports whether it added the clause.
+// askBack adds RETURNING to an INSERT with ON CONFLICT if the database supports it and has
+// something to return: the key of an existing row, which GORM requests only if the database
+// makes it, or other values that the database makes. rows are the structs, if any. askBack
+// reports whether it added the clause.
 func (k *key) askBack(stmt *gorm.Statement, rows reflect.Value) bool {
 	conflict, ok := conflictOf(stmt)
 	ignore := ignores(stmt)
@@ -81,7 +80,7 @@ func (k *key) askBack(stmt *gorm.Statement, rows reflect.Value) bool {
 			r.Columns = append(r.Columns, clause.Column{Name: f.DBName})
 		}
 	}
-	// With UpdateAll, GORM may find that there is nothing to update and do nothing.
+	// With UpdateAll, GORM may find nothing to update and use DO NOTHING.
 	leavesOut := conflict.DoNothing || conflict.UpdateAll || len(conflict.Where.Exprs) > 0
 	switch {
 	case (ignore || leavesOut && stmt.Name() != "mysql") && (rows.Kind() == reflect.Slice || rows.Kind() == reflect.Array):
@@ -92,19 +91,19 @@ func (k *key) askBack(stmt *gorm.Statement, rows reflect.Value) bool {
 	case other:
 		stmt.AddClause(r.Returning)
 	default:
-		return false // GORM's own clause does
+		return false // GORM's own clause is sufficient
 	}
 	return true
 }
 
-// returnedRows is a RETURNING clause for rows of which ON CONFLICT may leave some out.
-// GORM would assign the rows that come back to the first values, or with DO NOTHING to
-// the first values without a key. With this clause it scans them into a list.
+// returnedRows is a RETURNING clause for rows if ON CONFLICT may leave some out. GORM would
+// assign the returned rows to the first values or, with DO NOTHING, to the first values without
+// a key. With this clause, it scans them into a list.
 type returnedRows struct {
 	clause.Returning
-	fields []*schema.Field // that the values get
-	unique []*schema.Field // by which the statement finds rows, to tell whose key a returned row has
-	rows   reflect.Value   // the statement's
+	fields []*schema.Field // the fields that the values get
+	unique []*schema.Field // the fields by which the statement finds rows, to match a returned row to its value
+	rows   reflect.Value   // the statement's rows
 	list   reflect.Value
 }
 
@@ -127,8 +126,8 @@ func readable(s *schema.Schema, columns []clause.Column) []*schema.Field {
 	return fields
 }
 
-// settleRows gives the values what the database returned for them. If it returned fewer
-// rows, they belong to the values with the same key, or else to those that found them.
+// settleRows copies the returned rows to the values. If the database returned fewer rows than
+// values, a row belongs to the value with the same key, or else to the value that found it.
 func settleRows(db *gorm.DB) {
 	stmt := db.Statement
 	r, ok := stmt.Clauses[returning].Expression.(returnedRows)

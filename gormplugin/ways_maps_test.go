@@ -32,9 +32,9 @@ func mapWays() []way {
 			for _, text := range []any{"abc", json.Number("0x0"), []byte("nan"), sql.NullString{String: "1,5", Valid: true}} {
 				err := c.db.Model(&Plain{}).Create([]map[string]any{{}, {"id": text}}).Error
 				require.ErrorIs(c, err, gormplugin.ErrKey)
-				require.ErrorContains(c, err, "no number, and its column id holds numbers")
+				require.ErrorContains(c, err, "not a number, and its column id holds numbers")
 			}
-			require.ErrorContains(c, c.db.Create(&TextNumber{ID: "12a"}).Error, `its value is "12a", which is no number`)
+			require.ErrorContains(c, c.db.Create(&TextNumber{ID: "12a"}).Error, `its value is "12a", which is not a number`)
 			require.NoError(c, c.db.Model(&Text{}).Create(map[string]any{"id": "0"}).Error)
 			c.holds("texts", "id", "0")
 		}},
