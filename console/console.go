@@ -27,21 +27,22 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Config says what a console shows.
+// Config selects what a console shows.
 type Config struct {
-	// Workers are the workers of the process. A nil worker is left out. Without any, the console
-	// answers that there is none. The console asks each for the worker ids of its namespace at most
-	// once in 3 s, for all readers together, and waits 2 s for the answer. In the meantime, the page
-	// has the last list, if there is one.
+	// Workers are the workers of the process. The console ignores nil workers. Without any worker,
+	// it responds with an error. It queries each worker for the worker ids of its namespace at most
+	// once in 3 s, for all readers together, with a timeout of 2 s. In the meantime, the page shows
+	// the last list, if there is one.
 	Workers []*snowlease.Worker
-	// Numbers adds a table of small numbers, such as those that idworker.Module provides. Its method
-	// is called concurrently and must return immediately. Default: no table.
+	// Numbers adds a table of small numbers, such as the *idworker.Numbers of idworker.Module. Its
+	// method is called concurrently and must return immediately. Default: no table.
 	Numbers interface{ Status() []numbers.Status }
 }
 
-// New returns the console of a process. It is safe for concurrent use. Every 5 s it notes how many
-// ids each worker has issued, until the garbage collector finds it. It starts no goroutine that
-// stays. Mount it at any path that ends with a slash, with or without http.StripPrefix.
+// New returns the console of a process. It is safe for concurrent use. Every 5 s, the console
+// records how many ids each worker has issued, until it is garbage collected. It keeps no
+// goroutine running. Mount it at any path that ends with a slash, with or without
+// http.StripPrefix.
 func New(cfg Config) http.Handler {
 	var workers []worker
 	for _, w := range cfg.Workers {
@@ -85,15 +86,15 @@ type console struct {
 
 // A panel shows one worker.
 type panel struct {
-	n        int // its number, from 1
+	n        int // the panel's number, from 1
 	worker   worker
 	slots    slots
 	renewals renewals
 	history  history
 }
 
-// panel returns the worker that the request names by its number or namespace, the first
-// one if it names none, or nil.
+// panel returns the panel of the worker that the request names by number or namespace. Without
+// a name it returns the first panel, and nil if there is no such worker.
 func (c *console) panel(r *http.Request) *panel {
 	name := r.URL.Query().Get("worker")
 	if name == "" && len(c.panels) > 0 {
@@ -110,8 +111,8 @@ func (c *console) panel(r *http.Request) *panel {
 	return nil
 }
 
-// ServeHTTP serves the console. It routes by the end of the path, since it does not know
-// its prefix.
+// ServeHTTP serves the console. It routes by the end of the path, because the prefix is
+// unknown.
 func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
@@ -159,8 +160,8 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // rebound reports whether a request to a loopback address names another host. In a DNS
-// rebinding attack, a web page whose name resolves to that address makes the reader's
-// browser send such a request, and reads the answer.
+// rebinding attack, a web page whose name resolves to that address makes the reader's browser
+// send such a request, and reads the response.
 func rebound(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -234,15 +235,15 @@ func (c *console) page(p *panel) page {
 
 // entry is a worker in api/workers.
 type entry struct {
-	N         int             `json:"n"` // for ?worker=
+	N         int             `json:"n"` // the value for ?worker=
 	Namespace string          `json:"namespace"`
 	Worker    int64           `json:"worker"`
 	State     snowlease.State `json:"state"`
 	Outlook   outlook         `json:"outlook"`
-	Error     string          `json:"error,omitempty"` // of the last attempt
+	Error     string          `json:"error,omitempty"` // the error of the last attempt
 }
 
-// Word returns the level in a word.
+// Word returns the level as a word.
 func (e entry) Word() string {
 	if e.N == 0 { // a segment
 		return wordOfNumbers(e.Outlook.Level)
@@ -259,7 +260,7 @@ func (c *console) workers() []entry {
 	return all
 }
 
-// render sends the whole template, or only an error.
+// render sends the whole page, or only an error if the template fails.
 func (c *console) render(w http.ResponseWriter, name string, data any) {
 	var b bytes.Buffer
 	if err := c.pages.ExecuteTemplate(&b, name+".html", data); err != nil {

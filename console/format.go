@@ -52,8 +52,7 @@ func length(d time.Duration) string {
 	return fmt.Sprintf("%.1f years", d.Hours()/24/365.25)
 }
 
-// seconds formats d in whole seconds, rounded up, since it is how long something lasts:
-// "8 s" or "2 min 3 s".
+// seconds formats a remaining time in whole seconds, rounded up: "8 s" or "2 min 3 s".
 func seconds(d time.Duration) string {
 	d = max(0, d+time.Second-1).Truncate(time.Second)
 	if d < time.Minute {
@@ -67,7 +66,7 @@ var units = regexp.MustCompile(`(\d) (ms|s|min|h|UTC)\b`)
 // joined keeps numbers and their units, and times and their zone, on one line.
 func joined(text string) string { return units.ReplaceAllString(text, "$1\u00a0$2") }
 
-// moment formats a time for people who look at it at now: without the date if it is today.
+// moment formats a time, without the date if it is on the same day as now.
 func moment(t, now time.Time) string {
 	t, now = t.UTC(), now.UTC()
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

@@ -17,8 +17,8 @@ const (
 	maxSamples  = int(keepFor/sampleEvery) + 1
 )
 
-// keepSampling samples the workers of a console until nobody uses it anymore. Between two
-// samples there is only a timer, which does not keep the console alive.
+// keepSampling samples the workers of a console until the console is garbage collected. Between
+// two samples there is only a timer, which does not keep the console alive.
 func keepSampling(p weak.Pointer[console]) {
 	time.AfterFunc(sampleEvery, func() {
 		if c := p.Value(); c != nil {
@@ -37,14 +37,15 @@ func (c *console) sample() {
 	c.segments.sample()
 }
 
-// A sample is how many ids a worker had issued at a time, and whether it could.
+// A sample is the number of ids that a worker had issued at a time, and whether it could issue
+// ids.
 type sample struct {
 	at     time.Time
 	issued int64
 	able   bool
 }
 
-// history has the samples of the last 10 minutes.
+// A history holds the samples of the last 10 minutes.
 type history struct {
 	mu      sync.Mutex
 	samples []sample
@@ -58,13 +59,13 @@ func (h *history) add(s sample) {
 	}
 }
 
-// rate is how many ids a second the worker issued in the last 10 minutes, as far as the
-// console is as old.
+// A rate holds the ids per second of a worker in the last 10 minutes, or since the start of the
+// console if that is shorter.
 type rate struct {
-	Now    float64   `json:"now"` // in the last 5 to 10 s
+	Now    float64   `json:"now"` // the rate in the last 5 to 10 s
 	Peak   float64   `json:"peak"`
 	PeakAt time.Time `json:"peak_at,omitzero"`
-	// History has the rates from From on, each of 5 s.
+	// History has the rates since From, one for each 5 s.
 	From    time.Time `json:"from"`
 	History []float64 `json:"history"`
 
@@ -72,14 +73,14 @@ type rate struct {
 	points []point
 }
 
-// A point is the end of a pair of samples.
+// A point of the chart is the later one of two consecutive samples.
 type point struct {
 	from, at time.Time
 	rate     float64
-	able     bool // at both
+	able     bool // ids could be issued at both samples
 }
 
-// rate returns the rates up to now, when the worker has issued as many ids.
+// rate returns the rates up to now. issued is the number of ids issued so far.
 func (h *history) rate(issued int64) rate {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,8 +101,8 @@ func (h *history) rate(issued int64) rate {
 	return r
 }
 
-// lately returns how many numbers a second were issued in the last minute, as far as there
-// are samples, and 0 without any.
+// lately returns the numbers issued per second in the last minute, as far as there are samples.
+// It returns 0 without samples.
 func (h *history) lately(issued int64) float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,7 +155,7 @@ func (r rate) Area() string {
 	return first + r.Curve() + decimal(r.x(r.points[len(r.points)-1].at)) + bottom
 }
 
-// A band is a time in the chart in which no ids could be issued.
+// A band is a period in the chart in which no ids could be issued.
 type band struct{ X, Width string }
 
 // Bands returns the bands of the chart.
@@ -177,7 +178,7 @@ func issues(st snowlease.Status) bool {
 	switch st.State {
 	case snowlease.StateReady, snowlease.StateBorrowing:
 		return true
-	case snowlease.StateQuarantined: // after a loss, it uses up its range
+	case snowlease.StateQuarantined: // after a lost lease, the worker uses up its range
 		return st.Sequence == nil && st.Worker >= 0
 	case snowlease.StateUnavailable:
 		return st.Sequence != nil && st.Sequence.AtHand > 0

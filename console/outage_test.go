@@ -39,7 +39,7 @@ func TestOutage(t *testing.T) {
 		n.ceiling(-8 * time.Second)
 		n.says("amber", "failing", "ids stop in 8 s: renewals have failed since "+since+" UTC")
 		o := n.outlook()
-		require.Equal(n, "Bring mysql db:3306/shop back, or the way to it. Renewals are tried again by themselves.", o.Do)
+		require.Equal(n, "Make mysql db:3306/shop reachable again. The worker retries renewals.", o.Do)
 		require.Equal(n, ceiling.UnixMilli(), o.Until.UnixMilli())
 		require.Equal(n, since, o.Since.Format(time.TimeOnly))
 		page := get(n, n.page, "/").Body.String()
@@ -159,8 +159,8 @@ func TestOutlook(t *testing.T) {
 		"renewed":            {held, nil, "green", "ok", "issues ids; the lease is renewed", ""},
 		"healthy meanwhile":  {held, snowlease.ErrLeaseExpired, "green", "ok", "issues ids; the lease is renewed", ""},
 		"unknown":            {held, errors.New("the time field has ended"), "red", "stopped", "no ids: the time field has ended", ""},
-		"renewals fail":      {failing(snowlease.StateReady, 7.5, away), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47 UTC", "Bring mysql db back"},
-		"a call hangs":       {with(held, func(st *snowlease.Status) { st.Renewed, st.Ceiling = late(-16), late(14) }), nil, "amber", "failing", "ids stop in 14 s: the lease was last renewed 23:08:36 UTC", "Bring mysql db back"},
+		"renewals fail":      {failing(snowlease.StateReady, 7.5, away), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47 UTC", "Make mysql db reachable again"},
+		"a call hangs":       {with(held, func(st *snowlease.Status) { st.Renewed, st.Ceiling = late(-16), late(14) }), nil, "amber", "failing", "ids stop in 14 s: the lease was last renewed 23:08:36 UTC", "Make mysql db reachable again"},
 		"quarantined, holds": {failing(snowlease.StateReady, 7.5, quarantine), nil, "amber", "failing", "ids stop in 8 s: the center lends again in 2 s: the run_id changed", "Nothing"},
 		"mismatch":           {failing(snowlease.StateReady, 7.5, &lease.MismatchError{}), nil, "amber", "failing", "ids stop in 8 s: renewals have failed since 23:08:47 UTC", "one configuration"},
 		"clock":              {failing(snowlease.StateBorrowing, 7.5, &lease.ClockError{}), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and attempts to borrow one have failed since 23:08:47 UTC", "NTP"},
@@ -168,25 +168,25 @@ func TestOutlook(t *testing.T) {
 		"lost":               {failing(snowlease.StateBorrowing, 7.5, lease.ErrLost), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and the process borrows another worker id", "Nothing"},
 		"lost, full":         {failing(snowlease.StateBorrowing, 7.5, full), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
 		"lost, quarantined":  {failing(snowlease.StateQuarantined, 7.5, quarantine), nil, "amber", "lost", "ids stop in 8 s: the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
-		"ahead":              {with(held, func(st *snowlease.Status) { st.Floor, st.Ceiling = late(19.2), late(49) }), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: the namespace is new, or mysql db was restarted or restored, and new ids lie above all that it may have forgotten", ""},
+		"ahead":              {with(held, func(st *snowlease.Status) { st.Floor, st.Ceiling = late(19.2), late(49) }), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: the namespace is new, or mysql db was restarted or restored, and new ids lie above all ids of leases that it may have lost", ""},
 		"first start": {with(held, func(st *snowlease.Status) {
 			st.Floor, st.Ceiling, st.Reason = late(19.2), late(49), lease.NothingOnRecord
-		}), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: the namespace is new, and the first ids of each do that. Nothing is wrong", ""},
+		}), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: the namespace is new, which is normal for its first ids", ""},
 		"ahead, after a loss": {with(held, func(st *snowlease.Status) {
 			st.Floor, st.Ceiling, st.Reason = late(19.2), late(49), "2 of 32 marks were missing"
-		}), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: mysql db may have forgotten who has which worker id (2 of 32 marks were missing), and new ids lie above all of theirs", ""},
-		"expired": {failing(snowlease.StateExpired, -123, away), snowlease.ErrLeaseExpired, "red", "stopped", "no ids since 23:06:49 UTC (2 min 3 s): the lease has expired; renewals have failed since 23:08:47 UTC", "Bring mysql db back"},
+		}), nil, "green", "ahead", "issues ids, whose times the clock reaches in 20 s: mysql db may have lost leases (2 of 32 marks were missing), and new ids lie above all of their ids", ""},
+		"expired": {failing(snowlease.StateExpired, -123, away), snowlease.ErrLeaseExpired, "red", "stopped", "no ids since 23:06:49 UTC (2 min 3 s): the lease has expired; renewals have failed since 23:08:47 UTC", "Make mysql db reachable again"},
 		"expired yesterday": {
 			with(failing(snowlease.StateExpired, -86400, away), func(st *snowlease.Status) { st.FailingSince = late(-86420) }), snowlease.ErrLeaseExpired, "red", "stopped",
-			"no ids since 2026-11-19 23:08:52 UTC (24 h 0 min): the lease has expired; renewals have failed since 2026-11-19 23:08:32 UTC", "Bring mysql db back",
+			"no ids since 2026-11-19 23:08:52 UTC (24 h 0 min): the lease has expired; renewals have failed since 2026-11-19 23:08:32 UTC", "Make mysql db reachable again",
 		},
 		"frozen": {with(held, func(st *snowlease.Status) {
 			st.State, st.Ceiling, st.Renewed = snowlease.StateExpired, late(-3), late(-33)
-		}), snowlease.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 UTC (3 s): the lease has expired", "Bring mysql db back"},
+		}), snowlease.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 UTC (3 s): the lease has expired", "Make mysql db reachable again"},
 		"burst":                {with(held, func(st *snowlease.Status) { st.State = snowlease.StateExpired }), snowlease.ErrLeaseExpired, "red", "stopped", "no ids: a burst has used up the lease up to its end, 23:09:14 UTC", "NextIDWait"},
 		"expired, full":        {failing(snowlease.StateExpired, -3, full), snowlease.ErrLeaseExpired, "red", "stopped", "no ids since 23:08:49 UTC (3 s): the lease was lost, and all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
 		"expired, quarantined": {failing(snowlease.StateExpired, -3, quarantine), snowlease.ErrLeaseExpired, "red", "waiting", "no ids since 23:08:49 UTC (3 s): the lease was lost, and the center lends again in 2 s: the run_id changed", "Nothing"},
-		"no id, away":          {snowlease.Status{State: snowlease.StateNotStarted, Center: "mysql db", Worker: -1, Err: away, FailingSince: late(-5)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: attempts to borrow one have failed since 23:08:47 UTC", "Bring mysql db back"},
+		"no id, away":          {snowlease.Status{State: snowlease.StateNotStarted, Center: "mysql db", Worker: -1, Err: away, FailingSince: late(-5)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: attempts to borrow one have failed since 23:08:47 UTC", "Make mysql db reachable again"},
 		"no id, full":          {snowlease.Status{State: snowlease.StateNotStarted, Worker: -1, Err: full, FailingSince: late(-5)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: all 32 worker ids are lent; the first may be free in 12 s", "fewer replicas"},
 		"quarantined":          {snowlease.Status{State: snowlease.StateQuarantined, Worker: -1, Err: quarantine, FailingSince: late(-5)}, snowlease.ErrNotStarted, "amber", "waiting", "no worker id yet: the center lends again in 2 s: the run_id changed", "Nothing"},
 		"quarantined, reset":   {snowlease.Status{State: snowlease.StateQuarantined, Worker: -1, Err: quarantine, FailingSince: late(-5), Renewed: late(-9)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: the center lends again in 2 s: the run_id changed", "Nothing"},
@@ -194,10 +194,10 @@ func TestOutlook(t *testing.T) {
 		"not started":          {snowlease.Status{State: snowlease.StateNotStarted, Worker: -1}, snowlease.ErrNotStarted, "gray", "off", "not started: there is no worker id yet", "OnStart"},
 		"reset":                {snowlease.Status{State: snowlease.StateNotStarted, Worker: -1, Renewed: late(-9)}, snowlease.ErrNotStarted, "red", "waiting", "no worker id yet: the process borrows another worker id", "Nothing"},
 		"closed":               {with(held, func(st *snowlease.Status) { st.State = snowlease.StateStopped }), snowlease.ErrClosed, "gray", "off", "stopped: the worker was closed and issues no more ids", ""},
-		"fixed":                {snowlease.Status{State: snowlease.StateReady, Worker: 7}, nil, "green", "ok", "issues ids; the worker id was set by hand, so no lease can end", ""},
+		"fixed":                {snowlease.Status{State: snowlease.StateReady, Worker: 7}, nil, "green", "ok", "issues ids; the worker id is fixed, so there is no lease", ""},
 		"counted":              {counted(snowlease.StateReady, 0, nil), nil, "green", "ok", "issues ids; Redis counts them, so there is no lease", ""},
-		"counted, failing":     {counted(snowlease.StateUnavailable, 1200, away), away, "amber", "failing", "ids stop soon: calls of Redis have failed since 23:08:47 UTC; the 1,200 ids reserved are still issued", "Bring redis back"},
-		"counted, stopped":     {counted(snowlease.StateUnavailable, 0, away), away, "red", "stopped", "no ids: calls of Redis have failed since 23:08:47 UTC", "Bring redis back"},
+		"counted, failing":     {counted(snowlease.StateUnavailable, 1200, away), away, "amber", "failing", "ids stop soon: calls of Redis have failed since 23:08:47 UTC; the 1,200 ids reserved are still issued", "Make redis reachable again"},
+		"counted, stopped":     {counted(snowlease.StateUnavailable, 0, away), away, "red", "stopped", "no ids: calls of Redis have failed since 23:08:47 UTC", "Make redis reachable again"},
 		"counted, lost":        {with(counted(snowlease.StateQuarantined, 0, quarantine), func(st *snowlease.Status) { st.Sequence.Reserved = 9 }), quarantine, "red", "waiting", "no ids: the center lends again in 2 s: the run_id changed", "Nothing"},
 		"counted, quarantined": {counted(snowlease.StateQuarantined, 0, quarantine), quarantine, "amber", "waiting", "no ids: the center lends again in 2 s: the run_id changed", "Nothing"},
 	} {

@@ -11,21 +11,21 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A level says how much an outlook matters.
+// A level is the severity of an outlook.
 type level string
 
 const (
-	green level = "green" // ids are issued, and that goes on
-	amber level = "amber" // ids will stop if nothing changes, or the start waits for a countdown
+	green level = "green" // ids are issued and will continue
+	amber level = "amber" // ids will stop if nothing changes, or the first ids come after a countdown
 	red   level = "red"   // no ids
-	gray  level = "gray"  // no ids, as somebody wants it
+	gray  level = "gray"  // no ids, on purpose
 )
 
 func (l level) rank() int {
 	return map[level]int{gray: 1, amber: 2, red: 3}[l]
 }
 
-// Word returns the level in a word, for those who do not see colors.
+// Word returns the level as a word, for readers who do not see colors.
 func (l level) Word() string {
 	return map[level]string{green: "OK", amber: "Warning", red: "No ids", gray: "Off"}[l]
 }
@@ -33,28 +33,28 @@ func (l level) Word() string {
 // The kinds of outlooks.
 const (
 	ok      = "ok"
-	failing = "failing" // ids are issued, renewals fail
+	failing = "failing" // ids are issued, but renewals fail
 	lost    = "lost"    // the lease was lost, ids are issued up to its end
-	ahead   = "ahead"   // ids are issued, their times lie ahead of the clock
-	stopped = "stopped" // no ids since the lease has expired
+	ahead   = "ahead"   // ids are issued, but their times lie ahead of the clock
+	stopped = "stopped" // no ids, because the lease has expired
 	delayed = "waiting" // no worker id yet
 	off     = "off"     // not started, or closed
 )
 
-// outlook says what a worker will do if nothing changes. Its times are by this host's
-// clock, as those of the log are.
+// An outlook describes what a worker will do if nothing changes. Its times are by this host's
+// clock, like the times in the log.
 type outlook struct {
 	Level level  `json:"level"`
 	Kind  string `json:"kind"`
 	Text  string `json:"text"`
-	Do    string `json:"do,omitempty"`   // what to do
-	Link  string `json:"link,omitempty"` // where the documentation says more
-	// Since is when it began, Until when it ends or when ids stop, as far as that is known.
+	Do    string `json:"do,omitempty"`   // advice
+	Link  string `json:"link,omitempty"` // the URL of more documentation
+	// Since is when the condition began, Until when it ends or ids stop. Zero if unknown.
 	Since time.Time `json:"since,omitzero"`
 	Until time.Time `json:"until,omitzero"`
 }
 
-// The paragraphs of the documentation, by kind of outlook or problem with numbers.
+// The sections of the documentation, by kind of outlook or problem with numbers.
 const (
 	docs      = "https://github.com/snowlease/snowlease/blob/main/docs/"
 	lateTimes = docs + "operations.md#late-times"
@@ -86,7 +86,7 @@ func newOutlook(st snowlease.Status, healthy error, host time.Time) outlook {
 	return o
 }
 
-// circumstances are what an outlook depends on.
+// circumstances are the inputs of an outlook.
 type circumstances struct {
 	snowlease.Status
 	host time.Time
@@ -106,7 +106,7 @@ func (c circumstances) outlook(healthy error) outlook {
 	case unknown(healthy):
 		return outlook{Level: red, Kind: stopped, Text: "no ids: " + healthy.Error()}
 	case c.Ceiling.IsZero():
-		return outlook{Level: green, Kind: ok, Text: "issues ids; the worker id was set by hand, so no lease can end"}
+		return outlook{Level: green, Kind: ok, Text: "issues ids; the worker id is fixed, so there is no lease"}
 	case c.State != snowlease.StateReady:
 		return c.waits(outlook{Level: amber, Kind: lost, Text: c.stop() + "the lease was lost, and ", Until: c.local(c.Ceiling), Since: c.FailingSince})
 	case errors.As(c.Err, new(*lease.QuarantineError)):
@@ -114,12 +114,12 @@ func (c circumstances) outlook(healthy error) outlook {
 	case !c.FailingSince.IsZero():
 		return outlook{
 			Level: amber, Kind: failing, Text: c.stop() + "renewals have failed since " + c.clock(c.FailingSince),
-			Do: c.remedy("Renewals are tried again by themselves."), Since: c.FailingSince, Until: c.local(c.Ceiling),
+			Do: c.remedy("The worker retries renewals."), Since: c.FailingSince, Until: c.local(c.Ceiling),
 		}
 	case c.late():
 		return outlook{
 			Level: amber, Kind: failing, Text: c.stop() + "the lease was last renewed " + c.clock(c.Renewed),
-			Do: c.remedy("Renewals are tried again by themselves."), Since: c.Renewed, Until: c.local(c.Ceiling),
+			Do: c.remedy("The worker retries renewals."), Since: c.Renewed, Until: c.local(c.Ceiling),
 		}
 	case c.Floor.After(c.Now):
 		return outlook{
@@ -130,35 +130,35 @@ func (c circumstances) outlook(healthy error) outlook {
 	return outlook{Level: green, Kind: ok, Text: "issues ids; the lease is renewed"}
 }
 
-// cause says why ids lie ahead of the clock.
+// cause returns the reason why ids lie ahead of the clock.
 func (c circumstances) cause() string {
 	switch c.Reason {
 	case lease.NothingOnRecord:
-		return "the namespace is new, and the first ids of each do that. Nothing is wrong"
+		return "the namespace is new, which is normal for its first ids"
 	case "":
-		return "the namespace is new, or " + c.Center + " was restarted or restored, and new ids lie above all that it may have forgotten"
+		return "the namespace is new, or " + c.Center + " was restarted or restored, and new ids lie above all ids of leases that it may have lost"
 	}
-	return c.Center + " may have forgotten who has which worker id (" + printable.Reason(c.Reason) + "), and new ids lie above all of theirs"
+	return c.Center + " may have lost leases (" + printable.Reason(c.Reason) + "), and new ids lie above all of their ids"
 }
 
-// unknown reports whether err is a reason for no ids that the state does not tell.
+// unknown reports whether err is a reason for missing ids that the state does not show.
 func unknown(err error) bool {
 	return err != nil && !errors.Is(err, snowlease.ErrLeaseExpired) && !errors.Is(err, snowlease.ErrNotStarted) && !errors.Is(err, snowlease.ErrClosed)
 }
 
-// late reports whether the lease has gone without a renewal for half its term. A call that
+// late reports whether half the term of the lease has passed without a renewal. A renewal that
 // hangs has not failed yet.
 func (c circumstances) late() bool {
 	renewed := c.Renewed.Add(c.off)
 	return !c.Renewed.IsZero() && c.Now.Sub(renewed) > c.Ceiling.Sub(c.Now)
 }
 
-// stop begins a sentence.
+// stop returns the beginning of a sentence about the end of ids.
 func (c circumstances) stop() string {
 	return "ids stop in " + seconds(c.Ceiling.Sub(c.Now)) + ": "
 }
 
-// dry is the outlook without ids.
+// dry returns the outlook of a worker without ids.
 func (c circumstances) dry() outlook {
 	o := outlook{Level: red, Kind: delayed, Text: "no worker id yet: ", Since: c.FailingSince}
 	if c.State != snowlease.StateExpired {
@@ -185,7 +185,7 @@ func (c circumstances) dry() outlook {
 	return o
 }
 
-// borrowing reports whether the error is one of borrowing rather than of a renewal.
+// borrowing reports whether borrowing failed, rather than a renewal.
 func (c circumstances) borrowing() bool {
 	return errors.Is(c.Err, lease.ErrLost) || errors.As(c.Err, new(*lease.QuarantineError)) || errors.As(c.Err, new(*lease.NoFreeWorkerError))
 }
@@ -199,7 +199,7 @@ func (c circumstances) waits(o outlook) outlook {
 		if o.Text += "the center lends again in " + seconds(left) + ": " + printable.Reason(q.Reason); q.Reason == lease.NothingOnRecord && !c.had() {
 			o.Text = "first start: the namespace is new, and its first worker id comes in " + seconds(left)
 		}
-		o.Do = "Nothing: it ends by itself, and ids stay unique."
+		o.Do = "Nothing: the wait ends by itself, and ids stay unique."
 		if o.Level == red {
 			o.Kind, o.Until = delayed, c.local(q.Until)
 			if !c.had() {
@@ -207,7 +207,7 @@ func (c circumstances) waits(o outlook) outlook {
 			}
 		}
 		if left > longestQuarantine {
-			o.Level, o.Do, o.Link = red, "Find out who wrote such a late time: a clock that was ahead, or another program. See \"snowlease doctor\".", lateTimes
+			o.Level, o.Do, o.Link = red, "Find the origin of such a late time: a clock that was ahead, or another program. See \"snowlease doctor\".", lateTimes
 		}
 	case errors.As(c.Err, &full):
 		o.Text += fmt.Sprintf("all %s worker ids are lent; the first may be free in %s", thousands(full.Last-full.First+1), seconds(c.left(full.Soonest)))
@@ -217,24 +217,25 @@ func (c circumstances) waits(o outlook) outlook {
 		}
 	case c.Err == nil || errors.Is(c.Err, lease.ErrLost):
 		o.Text += "the process borrows another worker id"
-		o.Do = "Nothing: ids go on under another worker id. If it recurs, look for pauses of the process: CPU throttling, memory, a frozen VM."
+		o.Do = "Nothing: ids continue under another worker id. If this recurs, look for pauses of the process: CPU throttling, memory, a frozen VM."
 	default:
 		o.Text += "attempts to borrow one have failed since " + c.clock(c.FailingSince)
-		o.Do = c.remedy("It is tried again by itself.")
+		o.Do = c.remedy("The worker retries.")
 	}
 	return o
 }
 
-// had reports whether the worker has had a worker id, so that requests for ids fail which
-// did not fail before.
+// had reports whether the worker has had a worker id before, so that requests for ids now fail
+// that succeeded earlier.
 func (c circumstances) had() bool {
 	return !c.Renewed.IsZero() || c.Sequence != nil && c.Sequence.Reserved > 0
 }
 
-// longestQuarantine exceeds any max_ttl and skew.
+// longestQuarantine exceeds the sum of any max_ttl and skew.
 const longestQuarantine = 36 * time.Hour
 
-// remedy says what helps against the error, and then what happens by itself.
+// remedy returns advice against the error, followed by the sentence then, which describes what
+// happens automatically.
 func (c circumstances) remedy(then string) string {
 	switch {
 	case errors.As(c.Err, new(*lease.MismatchError)):
@@ -244,10 +245,10 @@ func (c circumstances) remedy(then string) string {
 	case errors.Is(c.Err, lease.ErrSetup):
 		return "Change the setup of the center as the error says."
 	}
-	return "Bring " + c.Center + " back, or the way to it. " + then
+	return "Make " + c.Center + " reachable again. " + then
 }
 
-// counted is the outlook in mode redis-sequence.
+// counted returns the outlook in mode redis-sequence.
 func (c circumstances) counted(healthy error) outlook {
 	since := c.FailingSince
 	o := outlook{Level: red, Kind: stopped, Text: "no ids: calls of Redis have failed since " + c.clock(since), Do: c.remedy("Ids resume by themselves, without a restart."), Since: since}
@@ -267,10 +268,10 @@ func (c circumstances) counted(healthy error) outlook {
 	return o
 }
 
-// local returns a time of the center's clock by this host's.
+// local converts a time of the center's clock to this host's clock.
 func (c circumstances) local(t time.Time) time.Time { return t.Add(-c.off) }
 
-// left returns how long it is until a time of the center's clock.
+// left returns the time left until a time of the center's clock.
 func (c circumstances) left(t time.Time) time.Duration { return max(0, c.local(t).Sub(c.host)) }
 
 func (c circumstances) clock(t time.Time) string { return moment(t, c.host) + " UTC" }

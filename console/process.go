@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// process tells which process this is, by itself: what the center calls it need not.
+// process identifies this process independently of its holder name in the center.
 type process struct {
 	Program string    `json:"program"`
 	Host    string    `json:"host"`
@@ -14,7 +14,7 @@ type process struct {
 	Started time.Time `json:"started"`
 }
 
-// started is when the process loaded this package, which is when it began.
+// started is when the process loaded this package, which is close to its start.
 var started = now().UTC()
 
 func thisProcess() process {

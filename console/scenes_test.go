@@ -143,7 +143,7 @@ var scenes = []struct {
 		failing(n)
 		n.ceiling(123 * time.Second)
 	}},
-	{"ahead", "green", `^issues ids, whose times the clock reaches in \d+ s: mysql db:3306/shop may have forgotten who has which worker id \(it restarted, failed over or lost records\), and new ids lie above all of theirs$`, idworker.Config{}, func(n *night) {
+	{"ahead", "green", `^issues ids, whose times the clock reaches in \d+ s: mysql db:3306/shop may have lost leases \(it restarted, failed over or lost records\), and new ids lie above all of their ids$`, idworker.Config{}, func(n *night) {
 		n.until("23:08:40")
 		n.center.Reincarnate("9b31d870")
 		n.until("23:08:56")

@@ -10,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/numbers"
 )
 
-// The paragraphs of the documentation on numbers that do not go on.
+// The sections of the documentation about numbers that stop or will stop.
 const (
 	noNumbers   = "numbers stopped"
 	fewNumbers  = "numbers stop soon"
@@ -18,14 +18,14 @@ const (
 	lostNumbers = "the name is lost"
 )
 
-// sequences are the segments of a console, or none.
+// sequences are the segments of a console. There may be none.
 type sequences struct {
 	source    interface{ Status() []numbers.Status }
 	mu        sync.Mutex
 	histories map[string]*history // by name
 }
 
-// sample adds to the histories.
+// sample adds a sample to each history.
 func (s *sequences) sample() {
 	if s.source == nil {
 		return
@@ -46,18 +46,18 @@ func (s *sequences) history(name string) *history {
 	return h
 }
 
-// sequence is a segment in api/segments, and a row of the page's table.
+// A sequence is a segment in api/segments, and a row of the page's table.
 type sequence struct {
 	numbers.Status
 	Outlook outlook `json:"outlook"`
 	Rate    float64 `json:"rate"` // numbers per second in the last minute
-	// Lasts is how long the reserved numbers last at that rate, or 0 if that is unknown.
+	// Lasts is how long the reserved numbers last at that rate. It is 0 if unknown.
 	Lasts time.Duration `json:"lasts_ns,omitempty"`
 
 	Host time.Time `json:"-"` // this host's clock
 }
 
-// all returns the segments in their order.
+// all returns the segments in the order of Config.Numbers.
 func (s *sequences) all() []sequence {
 	list := []sequence{}
 	if s.source == nil {
@@ -74,7 +74,7 @@ func (s *sequences) all() []sequence {
 	return list
 }
 
-// Word returns the level in a word.
+// Word returns the level as a word.
 func (q sequence) Word() string { return wordOfNumbers(q.Outlook.Level) }
 
 func wordOfNumbers(l level) string {
@@ -84,8 +84,8 @@ func wordOfNumbers(l level) string {
 	return l.Word()
 }
 
-// newSegmentOutlook returns the outlook of a segment, whose reserved numbers last for a time,
-// or 0 if that is unknown.
+// newSegmentOutlook returns the outlook of a segment. lasts is how long the reserved numbers
+// last, or 0 if unknown.
 func newSegmentOutlook(st numbers.Status, lasts time.Duration, host time.Time) outlook {
 	o := outlookOfNumbers(st, moment(st.FailingSince, host)+" UTC")
 	if o.Level == amber || o.Level == red {
@@ -121,7 +121,7 @@ func outlookOfNumbers(st numbers.Status, since string) outlook {
 	case errors.Is(st.Err, lease.ErrSetup):
 		o.Do = "Change the setup of the store as the error says."
 	default:
-		o.Do = "Bring " + st.Store + " back, or the way to it. Numbers go on by themselves, without a restart."
+		o.Do = "Make " + st.Store + " reachable again. Numbers resume by themselves, without a restart."
 	}
 	o.Text += map[bool]string{false: "refills", true: "calls of the store"}[st.Strict] + " have failed since " + since
 	return o

@@ -68,7 +68,7 @@ func TestSegments(t *testing.T) {
 		failing = time.Now()
 		says(0, "red", "no numbers: calls of the store have failed since 23:05:00 UTC")
 		q := says(1, "amber", "numbers stop after 1,200 more: refills have failed since 23:05:00 UTC")
-		require.Equal(t, "Bring mysql db:3306/shop back, or the way to it. Numbers go on by themselves, without a restart.", q.Outlook.Do)
+		require.Equal(t, "Make mysql db:3306/shop reachable again. Numbers resume by themselves, without a restart.", q.Outlook.Do)
 		require.True(t, failing.Equal(q.Outlook.Since))
 		require.InDelta(t, 60, q.Lasts.Seconds(), 6)
 		require.WithinDuration(t, time.Now().Add(q.Lasts), q.Outlook.Until, time.Millisecond)
@@ -120,13 +120,13 @@ func TestSegmentOutlook(t *testing.T) {
 		{status(numbers.StateClosed, 0, nil), "gray", "closed: issues no more numbers", ""},
 		{status(numbers.StateReady, 1200, nil), "green", "issues numbers", ""},
 		{strict(status(numbers.StateReady, 0, nil)), "green", "issues numbers", ""},
-		{status(numbers.StateReady, 1200, away), "amber", "numbers stop after 1,200 more: refills have failed since 23:08:49 UTC", "Bring mysql db back"},
+		{status(numbers.StateReady, 1200, away), "amber", "numbers stop after 1,200 more: refills have failed since 23:08:49 UTC", "Make mysql db reachable again"},
 		{status(numbers.StateReady, 1200, numbers.ErrEnd), "amber", "numbers stop after 1,200 more: none is left up to 99,999", "Raise max"},
 		{status(numbers.StateReady, 1200, numbers.ErrUnknown), "amber", "numbers stop after 1,200 more: refills have failed since 23:08:49 UTC", "Create the name"},
 		{status(numbers.StateReady, 1200, lease.ErrSetup), "amber", "numbers stop after 1,200 more: refills have failed since 23:08:49 UTC", "setup"},
-		{strict(status(numbers.StateReady, 0, away)), "amber", "the next call asks the store again: calls of the store have failed since 23:08:49 UTC", "Bring mysql db back"},
-		{status(numbers.StateWaiting, 0, away), "red", "no numbers: refills have failed since 23:08:49 UTC", "Bring mysql db back"},
-		{strict(status(numbers.StateWaiting, 0, away)), "red", "no numbers: calls of the store have failed since 23:08:49 UTC", "Bring mysql db back"},
+		{strict(status(numbers.StateReady, 0, away)), "amber", "the next call asks the store again: calls of the store have failed since 23:08:49 UTC", "Make mysql db reachable again"},
+		{status(numbers.StateWaiting, 0, away), "red", "no numbers: refills have failed since 23:08:49 UTC", "Make mysql db reachable again"},
+		{strict(status(numbers.StateWaiting, 0, away)), "red", "no numbers: calls of the store have failed since 23:08:49 UTC", "Make mysql db reachable again"},
 		{status(numbers.StateWaiting, 0, numbers.ErrUnknown), "red", "no numbers: refills have failed since 23:08:49 UTC", "Create the name"},
 		{status(numbers.StateEnded, 0, numbers.ErrEnd), "red", "no numbers: none is left up to 99,999", "Raise max"},
 	} {

@@ -109,7 +109,7 @@ func TestPageWithoutALease(t *testing.T) {
 		"<dd>99 ids</dd>":    {State: snowlease.StateReady, Sequence: &snowlease.Sequence{AtHand: 99}},
 		"Ids are counted in Redis, so there is no lease": {State: snowlease.StateReady, Sequence: &snowlease.Sequence{}},
 		"No worker id: NextID returns an error":          {State: snowlease.StateQuarantined, Worker: -1, Err: &lease.QuarantineError{}},
-		"the worker id was set by hand":                  {State: snowlease.StateReady, Worker: 7},
+		"the worker id is fixed":                         {State: snowlease.StateReady, Worker: 7},
 	} {
 		page := get(t, console.Of(still(st)), "/").Body.String()
 		require.Contains(t, page, want)

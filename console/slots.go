@@ -23,20 +23,20 @@ const (
 
 var errNoLister = errors.New("worker ids are not listed here: the worker has no center that lists them")
 
-// slots caches the last answer of Worker.Slots.
+// slots caches the last result of Worker.Slots.
 type slots struct {
 	worker worker
 
 	mu   sync.Mutex // held during a call of Slots, so that calls do not overlap
-	read time.Time  // the last call
-	seen time.Time  // the last answer, list
+	read time.Time  // the time of the last call
+	seen time.Time  // the time of list
 	list []lease.Slot
-	err  error // of the last call
+	err  error // the error of the last call
 
-	last atomic.Pointer[pool] // the last answer of of; needs no mu
+	last atomic.Pointer[pool] // the last result of the method of; needs no mu
 }
 
-// soon is like of, but returns the last list if there is one and the answer takes long.
+// soon is like of, but returns the last list, if there is one, when the center takes long.
 func (s *slots) soon(ctx context.Context, st snowlease.Status) *pool {
 	last := s.last.Load()
 	if last == nil {
@@ -56,18 +56,18 @@ func (s *slots) soon(ctx context.Context, st snowlease.Status) *pool {
 func (s *slots) of(ctx context.Context, st snowlease.Status) *pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ask(ctx)
+	s.refresh(ctx)
 	p := newPool(st, s.list, s.seen, s.err)
 	s.last.Store(p)
 	return p
 }
 
-// ask calls Slots if its last answer is too old. The caller holds mu.
-func (s *slots) ask(ctx context.Context) {
+// refresh calls Slots if its last result is too old. The caller holds mu.
+func (s *slots) refresh(ctx context.Context) {
 	if !s.read.IsZero() && time.Since(s.read) < slotsEvery {
 		return
 	}
-	// The call does not end with the request, since others wait for its answer too.
+	// The call does not end with the request, because other requests wait for it too.
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), slotsTimeout)
 	defer cancel()
 	list, err := s.worker.Slots(call)
@@ -84,20 +84,20 @@ func (s *slots) ask(ctx context.Context) {
 const (
 	mine    = "this process"
 	lent    = "lent"
-	waiting = "not yet free" // its lease has ended, but its mark is ahead of the clock
-	spare   = "ahead"        // the same, but given back or never lent: its next ids carry times ahead
+	waiting = "not yet free" // the lease has ended, but the mark is ahead of the clock
+	spare   = "ahead"        // the same, but released or never lent: its next ids carry times ahead of the clock
 	lapsed  = "free, not given back"
 	free    = "free"
 )
 
-// slot is a lease.Slot for people and for JSON.
+// A slot is a lease.Slot for the page and for JSON.
 type slot struct {
 	Worker int64  `json:"worker"`
 	State  string `json:"state"`
 	Token  int64  `json:"token"`
 	Holder string `json:"holder,omitempty"`
-	// Since is when the holder borrowed it. Until is when the lease ends or, after that,
-	// when the worker id is free. No id of this worker is above Mark.
+	// Since is when the holder borrowed the worker id. Until is when the lease ends or, after
+	// that, when the worker id is free. No id of the worker id has a time above Mark.
 	Since time.Time `json:"since,omitzero"`
 	Until time.Time `json:"until,omitzero"`
 	Mark  time.Time `json:"mark,omitzero"`
@@ -109,22 +109,22 @@ func (p pool) At() time.Time { return p.Now.Add(now().Sub(p.Seen)) }
 // Host returns this host's clock.
 func (pool) Host() time.Time { return now() }
 
-// Unlisted reports that there is no lister, which is not a fault.
+// Unlisted reports that the worker's center cannot list worker ids, which is not a fault.
 func (p pool) Unlisted() bool { return errors.Is(p.Err, errNoLister) }
 
-// pool is the answer of api/slots, and the data of the page's table.
+// A pool is the response of api/slots, and the data of the page's table.
 type pool struct {
-	// Seen is when the list was read, by this host's clock. If the store has not answered
-	// since, Error says why.
+	// Seen is when the list was read, by this host's clock. If the store has not responded
+	// since, Error is the reason.
 	Seen      time.Time      `json:"seen,omitzero"`
 	Error     string         `json:"error,omitempty"`
 	Namespace string         `json:"namespace"`
 	Center    string         `json:"center"`
 	Size      int            `json:"size"`
-	Now       time.Time      `json:"now,omitzero"` // the center's clock when it was read
+	Now       time.Time      `json:"now,omitzero"` // the center's clock at Seen
 	Counts    map[string]int `json:"counts"`
-	// Slots has all slots of a pool of up to 1,024. Of a larger pool it has the first
-	// 1,024 that are not free, and Left is the number of further ones.
+	// Slots has all slots of a pool of up to 1,024. For a larger pool, it has the first 1,024
+	// that are not free, and Left is the number of slots left out.
 	Slots []slot `json:"slots"`
 	Left  int    `json:"left,omitempty"`
 
@@ -133,7 +133,7 @@ type pool struct {
 	More  int    `json:"-"` // rows left out
 	InUse int    `json:"-"`
 
-	Replicas int64 `json:"-"` // the number that the pool is good for
+	Replicas int64 `json:"-"` // the number of replicas that the pool is sufficient for
 }
 
 func (p *panel) pool(ctx context.Context) *pool { return p.slots.of(ctx, p.worker.Status()) }
@@ -169,7 +169,8 @@ func newPool(st snowlease.Status, list []lease.Slot, seen time.Time, err error) 
 	return p
 }
 
-// rows returns the slots of the table: those that are not free, then those not given back.
+// rows returns the slots of the table: slots that are not free, then free slots that were not
+// released.
 func rows(all []slot) []slot {
 	var taken, left []slot
 	for _, s := range all {
@@ -210,7 +211,8 @@ func millis(ms int64) time.Time {
 	return printable.Time(ms).UTC()
 }
 
-// serveSlots answers with 502 if the store does not answer, with the list as last seen.
+// serveSlots serves the list. If the store does not respond, the status is 502, with the last
+// list.
 func (p *panel) serveSlots(w http.ResponseWriter, r *http.Request) {
 	answer := p.pool(r.Context())
 	switch {

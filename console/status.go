@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
-// status is the answer of api/status, and the data of the page's lease.
+// A status is the response of api/status, and the data of the page's lease.
 type status struct {
 	Outlook outlook `json:"outlook"`
 	Process process `json:"process"`
@@ -16,17 +16,17 @@ type status struct {
 	Ready bool `json:"ready"`
 	// Ends is when the layout's time field runs out.
 	Ends time.Time `json:"ends"`
-	// Seen has the times of the renewals that the console saw. It looks every 5 s and when
-	// somebody reads it.
+	// Seen has the times of the renewals that the console observed. It looks every 5 s and at
+	// each request.
 	Seen []time.Time `json:"renewals_seen,omitempty"`
 	Rate rate        `json:"rate"`
 
 	Line *line         `json:"-"`
 	Host time.Time     `json:"-"` // this host's clock
-	Off  time.Duration `json:"-"` // how far the center's clock is ahead of it
+	Off  time.Duration `json:"-"` // how far the center's clock is ahead of Host
 }
 
-// look returns what the worker is doing, what will happen, and whether it is healthy.
+// look returns the worker's status, its outlook, and whether it is healthy.
 func (p *panel) look() (snowlease.Status, outlook, bool) {
 	err := p.worker.Healthy()
 	st := p.worker.Status()
@@ -53,11 +53,11 @@ func (c *console) status(p *panel) status {
 	return st
 }
 
-// Skewed reports whether the center's clock and this host's differ so much that times of
-// both are hard to compare.
+// Skewed reports whether the center's clock and this host's differ by a second or more, which
+// makes their times hard to compare.
 func (st status) Skewed() bool { return st.Off.Abs() >= time.Second }
 
-// Last returns the last renewal that the console saw.
+// Last returns the last renewal that the console observed.
 func (st status) Last() time.Time { return st.Seen[len(st.Seen)-1] }
 
 // Behind returns how far the center's clock is behind this host's.
@@ -88,7 +88,7 @@ func (r *renewals) seen(t time.Time, token int64) []time.Time {
 	return append([]time.Time(nil), r.times...)
 }
 
-// CeilingAnchor returns which end of the ceiling's label is at the ceiling.
+// CeilingAnchor returns the end of the ceiling's label that is at the ceiling.
 func (l line) CeilingAnchor() string {
 	if l.Ceiling < 50 {
 		return "start"
@@ -96,7 +96,7 @@ func (l line) CeilingAnchor() string {
 	return "end"
 }
 
-// line is the lease on a time line, in percent of its width.
+// A line is the lease on a time line, in percent of the line's width.
 type line struct {
 	Floor   float64
 	Cut     bool // the floor is left of the line
@@ -109,7 +109,7 @@ type line struct {
 }
 
 func (st status) line() *line {
-	// Show the last three terms, but at least a minute. The floor may be days ago.
+	// Show the last three terms, but at least a minute: the floor may be days ago.
 	back := max(time.Minute, 3*st.Ceiling.Sub(st.Last()))
 	from := st.Now.Add(-back)
 	if gone := st.Now.Sub(st.Ceiling); gone > 0 {
