@@ -22,7 +22,8 @@ type key interface {
 }
 
 // Mixin gives a schema the field id of type T, which is snowflake.ID or a publicid.ID. In the
-// database it is a BIGINT that is not numbered: a row without an id is refused.
+// database, id is a BIGINT without automatic numbering: the database refuses a row without an
+// id.
 type Mixin[T key] struct{ mixin.Schema }
 
 // Fields returns the field.
@@ -30,8 +31,8 @@ func (Mixin[T]) Fields() []ent.Field {
 	return []ent.Field{Field[T](field.Int64("id").Immutable())}
 }
 
-// Field gives an Int64 without a default or a validator the type T, such as the field of an
-// edge to an entity with a Mixin:
+// Field gives the type T to a field.Int64, such as the field of an edge to an entity with a
+// Mixin. The field must have neither a default nor a validator, and Nillable if it is Optional:
 //
 //	entid.Field[ids.CustomerID](field.Int64("customer_id").Optional().Nillable())
 func Field[T key](f ent.Field) ent.Field {
@@ -42,14 +43,14 @@ func Field[T key](f ent.Field) ent.Field {
 	return described{&d}
 }
 
-// described is a field that is complete.
+// described is an ent.Field with a complete descriptor.
 type described struct{ d *field.Descriptor }
 
 // Descriptor implements ent.Field.
 func (f described) Descriptor() *field.Descriptor { return f.d }
 
-// retype gives the field d the type info, which is no number to Ent. For numbers, Ent takes
-// what MySQL says of LAST_INSERT_ID in place of the ids that it has sent.
+// retype gives the field d the type info, which Ent does not regard as numeric. For numeric
+// ids, Ent uses LAST_INSERT_ID of MySQL in place of the ids that it has sent.
 func retype(d *field.Descriptor, info *field.TypeInfo) error {
 	switch {
 	case d.Info.Type != field.TypeInt64 || d.Info.RType != nil:
@@ -69,8 +70,8 @@ func retype(d *field.Descriptor, info *field.TypeInfo) error {
 	return nil
 }
 
-// nameKind calls a publicid.ID[ids.Order] ids.OrderID. Ent would print the name that package
-// reflect has for it, with the path of its kind, which does not compile.
+// nameKind names the type publicid.ID[ids.Order] ids.OrderID. Ent would otherwise print
+// reflect's name, which contains the path of the kind and does not compile.
 func nameKind(info *field.TypeInfo) error {
 	_, kind, generic := strings.Cut(info.RType.Name, "[")
 	if !generic {
@@ -82,7 +83,7 @@ func nameKind(info *field.TypeInfo) error {
 		return fmt.Errorf("no other package can name the kind %s: declare it as a type of a package that is not main", kind)
 	}
 	info.PkgPath, _ = url.PathUnescape(kind[:dot]) // package reflect escapes dots after the last slash of a path
-	// The name of the package alone could be that of a variable in Ent's code, such as ids.
+	// The package name alone, such as ids, could collide with a variable in Ent's code.
 	info.PkgName = "kind" + strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return r

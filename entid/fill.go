@@ -10,9 +10,9 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Fill gives the entities that builders create ids from source, unless they have one that is
-// not zero. It makes one reservation for all, and the ids rise in the order of the builders.
-// On an error, no builder is changed.
+// Fill sets ids from source in the builders that have none or zero. It reserves all of them
+// together, and the ids ascend in the order of the builders. Errors: those of source, and one
+// for keys that are too small for ids. On error, no builder is changed.
 //
 //	orders := []*ent.OrderCreate{ ... }
 //	err := entid.Fill(ctx, worker, orders...)

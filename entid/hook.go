@@ -12,10 +12,10 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Hook returns a hook that gives new entities ids from source: those whose schema declares a
-// key that is an integer of 64 bits or a string, which gets the id in decimal, or of a type
-// based on one, unless the key is set and not zero. Without an id, the entity is not created,
-// and the error wraps that of source.
+// Hook returns a hook that gives new entities ids from source. It fills a key that the schema
+// declares as a 64-bit integer, as a string, which gets the id in decimal, or as a type based
+// on one of these, unless the key is set and not zero. If source has no id, Ent does not create
+// the entity, and the error wraps the source's error.
 func Hook(source snowflake.Source) ent.Hook {
 	return func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
@@ -29,7 +29,7 @@ func Hook(source snowflake.Source) ent.Hook {
 	}
 }
 
-// fill sets the key of one entity. Its type is known to the generated code only.
+// fill sets the key of one entity. Only the generated code knows the entity's type.
 func fill(ctx context.Context, source snowflake.Source, m ent.Mutation) error {
 	v := reflect.ValueOf(m)
 	get, set := v.MethodByName("ID"), v.MethodByName("SetID")

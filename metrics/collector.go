@@ -13,13 +13,13 @@ import (
 
 // NewCollector returns a collector of one or more workers. It is safe for concurrent use.
 //
-// Workers of one namespace and center, such as those that For makes, need a collector
-// each. Distinguish them by a label with prometheus.WrapCollectorWith, which all
-// collectors of the registry then need.
+// Workers of the same namespace and center, such as a worker and its For, need a collector
+// each. Distinguish the collectors by a label with prometheus.WrapCollectorWith. All collectors
+// of the registry then need that label.
 //
-// Registering the collector fails if a worker is nil, or if two workers have the same
-// namespace and center. If these two have a collector each, without such a label, it fails
-// with a prometheus.AlreadyRegisteredError, which names neither of them.
+// Registering the collector fails if a worker is nil, or if two workers have the same namespace
+// and center. If two such workers have a collector each, without a label, it fails with a
+// prometheus.AlreadyRegisteredError, which does not name them.
 func NewCollector(first *snowlease.Worker, more ...*snowlease.Worker) prometheus.Collector {
 	var all []worker
 	for i, w := range append([]*snowlease.Worker{first}, more...) {
@@ -54,7 +54,7 @@ func newCollector(workers ...worker) prometheus.Collector {
 	return c
 }
 
-// labelsOf returns the labels of all series of a worker, which do not change.
+// labelsOf returns the labels of all series of a worker. They are constant.
 func labelsOf(st snowlease.Status) prometheus.Labels {
 	return prometheus.Labels{"idworker_namespace": st.Namespace, "idworker_center": st.Center}
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/snowlease/snowlease/numbers"
 )
 
-// A measure is one number of an S, which is a reading of a worker or the status of a segment.
+// A measure is one number of an S: a reading of a worker, or the status of a segment.
 type measure[S any] struct {
 	name, help string
 	kind       prometheus.ValueType
-	// label and its values make one series per value. Without a label there is one series.
+	// label makes one series for each of its values. Without a label there is one series.
 	label  string
 	values []string
-	// value returns the number for a value of label, and whether there is one.
+	// value returns the number for a value of label, or false if there is none.
 	value func(s S, label string) (float64, bool)
 }
 
-// gauge returns a measure that rises and falls, and may be absent.
+// gauge returns a measure that rises and falls. It may be absent.
 func gauge[S any](name, help string, value func(S) (float64, bool)) measure[S] {
 	return measure[S]{name: name, help: help, kind: prometheus.GaugeValue, value: func(s S, _ string) (float64, bool) { return value(s) }}
 }
@@ -36,8 +36,8 @@ type series[S any] struct {
 	desc *prometheus.Desc
 }
 
-// seriesOf returns the series of all measures, with labels whose values differ between readings,
-// and constant ones.
+// seriesOf returns the series of all measures. The values of labels differ between readings;
+// constant holds the labels whose values do not.
 func seriesOf[S any](measures []measure[S], labels []string, constant prometheus.Labels) []series[S] {
 	var all []series[S]
 	for _, m := range measures {
@@ -50,7 +50,7 @@ func seriesOf[S any](measures []measure[S], labels []string, constant prometheus
 	return all
 }
 
-// collect sends the values that r has. labels are the values of the labels of seriesOf.
+// collect sends the values that r has. labels are the values for the labels of seriesOf.
 func (s series[S]) collect(ch chan<- prometheus.Metric, r S, labels ...string) {
 	if s.label == "" {
 		if v, ok := s.value(r, ""); ok {
@@ -110,8 +110,8 @@ func workerMeasures() []measure[reading] {
 			func(r reading) (float64, bool) {
 				return r.Ceiling.Sub(r.Now).Seconds(), !r.Ceiling.IsZero() && r.State != snowlease.StateStopped
 			}),
-		// Not a timestamp: an alert on it must not depend on how this host's clock differs
-		// from that of Prometheus.
+		// This is not a timestamp, so that alerts do not depend on the difference between the
+		// clocks of this host and of Prometheus.
 		gauge("idworker_failing_seconds", "Seconds since all attempts to borrow or renew fail, 0 if the last one succeeded.",
 			func(r reading) (float64, bool) { return since(r.FailingSince, r.now), true }),
 		counter("idworker_lease_losses_total", "Leases lost. After each the process borrows another worker id.",

@@ -12,22 +12,23 @@ import (
 	"github.com/snowlease/snowlease"
 )
 
-// poolTimeout bounds a count, since a scrape waits for it.
+// poolTimeout bounds a query, because a scrape waits for it.
 const poolTimeout = 2 * time.Second
 
-// poolRetry is for how long a failure of the center spares it further queries.
+// poolRetry is how long the collector waits after a failure of the center before it queries
+// again.
 const poolRetry = 5 * time.Second
 
-// NewPoolCollector returns a collector of the number of worker ids that w may borrow and
-// that are not free. It is safe for concurrent use.
+// NewPoolCollector returns a collector of the number of worker ids that are not free, among the
+// worker ids that w may borrow. It is safe for concurrent use.
 //
-// A scrape queries the center for the whole pool if the last query is older than every,
-// and otherwise repeats its result; 0 means a minute. The scrape waits for the center for
-// up to 2 s. If the center fails, there is no series, and a scrape at least 5 s later
-// queries it again.
+// A scrape queries the center for the whole pool if the last query is older than every, and
+// otherwise repeats the last result. If every is 0, it is one minute. The query times out after
+// 2 s. If the center fails, there is no series, and the first scrape at least 5 s later queries
+// the center again.
 //
-// A worker without slots (mode redis-sequence, snowlease.Fixed) has no series. Registering
-// the collector fails if w is nil.
+// There is no series for a worker without slots (mode redis-sequence, snowlease.Fixed).
+// Registering the collector fails if w is nil.
 func NewPoolCollector(w *snowlease.Worker, every time.Duration) prometheus.Collector {
 	if w == nil {
 		return invalid{errors.New("metrics: pool: the worker is nil")}
@@ -44,12 +45,12 @@ func newPool(w worker, every time.Duration) *pool {
 
 type pool struct {
 	lister worker
-	worker snowlease.Status // for its namespace and pool, which do not change
+	worker snowlease.Status // holds the namespace and the pool, which do not change
 	every  time.Duration
 	used   *prometheus.Desc
 
-	mu    sync.Mutex // held while the center is asked
-	until time.Time  // for which n and err hold
+	mu    sync.Mutex // held during a query of the center
+	until time.Time  // the end of the validity of n and err
 	n     int
 	err   error
 }
@@ -64,7 +65,7 @@ func (p *pool) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// count returns the count or the center's error. It asks the center again if the count is
+// count returns the count or the center's error. It queries the center again if the count is
 // older than every, or the error older than poolRetry.
 func (p *pool) count() (int, error) {
 	p.mu.Lock()
@@ -80,7 +81,7 @@ func (p *pool) count() (int, error) {
 		p.until = time.Now().Add(min(p.every, poolRetry))
 	}
 	for _, s := range slots {
-		// After a loss, marks without a holder lie ahead of the clock, and ranges above them are lent.
+		// After a loss, marks without a holder lie ahead of the clock; their worker ids can be lent.
 		used := s.Expires >= s.Now || s.Holder != "" && s.HighWater >= s.Now
 		if used && s.Worker >= p.worker.Pool.First && s.Worker <= p.worker.Pool.Last {
 			p.n++

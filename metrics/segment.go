@@ -10,15 +10,15 @@ import (
 )
 
 // NewSegmentCollector returns a collector of open segments, with the labels
-// idworker_segment_name and idworker_segment_store. Before the application's start there
-// are none. The collector is safe for concurrent use, calls s concurrently, and s must return
-// at once. Registering it fails if s is nil.
+// idworker_segment_name and idworker_segment_store. Before the application has started, there
+// are no segments. The collector is safe for concurrent use. It calls s.Status concurrently,
+// which must return immediately. Registering the collector fails if s is nil.
 //
 // With fx, put it into the group of metricsfx:
 //
 //	fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Numbers)), fx.ResultTags(`group:"metrics-collectors"`)))
 //
-// The application then opens the segments at its start, even if nothing else uses them.
+// The application then opens the segments when it starts, even if nothing else uses them.
 func NewSegmentCollector(s interface{ Status() []numbers.Status }) prometheus.Collector {
 	if fault.Nil(s) {
 		return invalid{errors.New("metrics: the segments are nil")}

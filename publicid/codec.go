@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	idDigits    = 13 // of 63 bits, so the first one is 7 at most
-	sealDigits  = 26 // of 128 bits, so the first one is 7 at most
+	idDigits    = 13 // for 63 bits, so the first digit is at most 7
+	sealDigits  = 26 // for 128 bits, so the first digit is at most 7
 	plainDigits = idDigits + 1
 
 	maxPrefix    = 32
@@ -22,22 +22,23 @@ const (
 	minDifferent = 8 // bytes of a secret
 )
 
-// A Codec translates the ids of one kind to texts and back. Create it with New or
-// NewSealed. It is safe for concurrent use.
+// A Codec translates ids of one kind to public ids and back. Create it with New or NewSealed.
+// It is safe for concurrent use.
 type Codec struct {
 	head string // the prefix and "_"
 
-	// AES-256 with the key of the first secret, and of each. Without secrets they are nil.
-	// They are functions because package fmt would print a cipher.Block with its key.
+	// seal enciphers with the first secret, and each of open deciphers with one secret. Without
+	// secrets they are nil. They are functions because package fmt would print a cipher.Block
+	// with its key.
 	seal func(dst, src []byte)
 	open []func(dst, src []byte)
 }
 
-// New returns a Codec of plain texts. They sort like their ids, and show the time, worker
-// and sequence of an id to everyone.
+// New returns a Codec of plain public ids. They sort like their ids, and reveal the time,
+// worker and sequence of an id to everyone.
 //
-// The prefix has 1 to 32 characters of a-z, 0-9 and "_". It begins with a letter and does
-// not end with "_". Give each kind a prefix of its own.
+// The prefix has 1 to 32 characters of a-z, 0-9 and "_". It begins with a letter and does not
+// end with "_". Give each kind its own prefix.
 func New(prefix string) (*Codec, error) {
 	for i := range len(prefix) {
 		c := prefix[i]
@@ -52,17 +53,18 @@ func New(prefix string) (*Codec, error) {
 	return &Codec{head: prefix + "_"}, nil
 }
 
-// NewSealed returns a Codec of sealed texts, which show nothing but that two are equal. The
-// prefix is as for New.
+// NewSealed returns a Codec of sealed public ids. They reveal only whether two ids are equal.
+// The prefix is as for New.
 //
-// A secret has at least 32 bytes that nobody can guess, such as the output of
-// "openssl rand -base64 32". At least 8 of them are different, and a text has neither "${" nor
-// a line break, with which a file may end. Secrets are not kept. Kinds may share one, since each
-// prefix derives a key of its own.
+// A secret has at least 32 bytes that nobody can guess, such as the output of "openssl rand
+// -base64 32". It has at least 8 different bytes. A secret that is text contains neither "${"
+// nor a line break, so remove the line break at the end of a file. The Codec does not keep
+// secrets. Kinds may share a secret, because each prefix derives its own key.
 //
-// The first secret seals. Texts sealed with an older one are still read. To replace a
-// secret while several processes run, first add the new one to all of them as the last,
-// then make it the first, and remove the old one when no text sealed with it is in use.
+// The Codec seals with the first secret, and also decodes public ids that were sealed with an
+// older one. To replace a secret while several processes run, first add the new secret to all
+// processes as the last one, then make it the first one, and remove the old secret when no
+// public id that it sealed is in use.
 func NewSealed(prefix string, secret []byte, older ...[]byte) (*Codec, error) {
 	c, err := New(prefix)
 	if err != nil {
@@ -88,15 +90,15 @@ func NewSealed(prefix string, secret []byte, older ...[]byte) (*Codec, error) {
 	return c, nil
 }
 
-// refusal returns what a secret has that is no secret, or "". Texts are checked for more, since a
-// random secret may have any bytes.
+// refusal returns what is wrong with a secret, or "". It checks more if the secret is text,
+// because a random secret may have any bytes.
 func refusal(secret []byte) string {
 	text := !bytes.ContainsFunc(secret, func(r rune) bool { return (r < ' ' || r > '~') && r != '\n' && r != '\r' })
 	different := len(slices.Compact(slices.Sorted(slices.Values(secret))))
 	switch {
 	case len(secret) < minSecret:
 		return fmt.Sprintf("%d bytes: use at least %d random ones, as openssl rand -base64 32 makes", len(secret), minSecret)
-	case text && bytes.ContainsAny(secret, "\r\n"): // the program and an environment variable would not have it alike
+	case text && bytes.ContainsAny(secret, "\r\n"): // a file and an environment variable would differ in them
 		return "line breaks, as the end of a file: remove them"
 	case text && bytes.Contains(secret, []byte("${")):
 		return `"${", as a variable that nothing has replaced: set its value`
@@ -116,7 +118,7 @@ func Must(c *Codec, err error) *Codec {
 	return c
 }
 
-// Encode returns the text of id. It fails with ErrID if id is not positive, and with
+// Encode returns the public id of id. It fails with ErrID if id is not positive, and with
 // ErrCodec if c is nil.
 func (c *Codec) Encode(id int64) (string, error) {
 	if err := c.check(id); err != nil {
@@ -129,8 +131,8 @@ func (c *Codec) Encode(id int64) (string, error) {
 	return string(c.appendPlain(buf[:0], id)), nil
 }
 
-// AppendEncode appends the text of id to dst, without an allocation if dst has room. On an
-// error, which is one of Encode, it returns dst.
+// AppendEncode appends the public id of id to dst. It does not allocate if dst has room. Errors
+// are those of Encode; on error, it returns dst unchanged.
 func (c *Codec) AppendEncode(dst []byte, id int64) ([]byte, error) {
 	if err := c.check(id); err != nil {
 		return dst, err
@@ -161,7 +163,7 @@ func (c *Codec) appendPlain(dst []byte, id int64) []byte {
 func (c *Codec) appendSealed(dst []byte, id int64) []byte {
 	dst = append(slices.Grow(dst, len(c.head)+sealDigits), c.head...)
 	digits := dst[len(dst) : len(dst)+sealDigits]
-	// The block is enciphered where its digits go, since a local array would escape.
+	// The block is enciphered in the place of its digits, because a local array would escape.
 	block := digits[:aes.BlockSize]
 	clear(block[:8])
 	binary.BigEndian.PutUint64(block[8:], uint64(id))
@@ -173,9 +175,9 @@ func (c *Codec) appendSealed(dst []byte, id int64) []byte {
 	return dst[:len(dst)+sealDigits]
 }
 
-// Decode returns the id with a text that Encode made, with any of the secrets. It is
-// strict: neither upper case, nor spaces, nor another prefix. It fails with a *ParseError,
-// or with ErrCodec if c is nil.
+// Decode returns the id of a public id that Encode returned, for any of the secrets. It is
+// strict: it accepts neither upper case, nor spaces, nor another prefix. It fails with a
+// *ParseError, or with ErrCodec if c is nil.
 func (c *Codec) Decode(text string) (int64, error) {
 	if c == nil || c.head == "" {
 		return 0, ErrCodec
@@ -217,7 +219,8 @@ func (c *Codec) Decode(text string) (int64, error) {
 	return id, nil
 }
 
-// read returns the number hi * 2^64 + lo with n digits, or why these are not n digits.
+// read parses n digits and returns the number hi * 2^64 + lo, or the reason why they are not n
+// digits.
 func (c *Codec) read(digits string, n int) (hi, lo uint64, reason string) {
 	if len(digits) != n {
 		return 0, 0, fmt.Sprintf("%d characters follow %q instead of %d", len(digits), c.head, n)
@@ -236,8 +239,8 @@ func (c *Codec) read(digits string, n int) (hi, lo uint64, reason string) {
 	return hi, lo, ""
 }
 
-// opened returns the id in a block, or 0 if no secret opens it. The zero bytes are compared as
-// one word, so the time taken does not show how many fit.
+// opened returns the id in a block, or 0 if no secret opens it. It compares the zero bytes as
+// one word, so that the time taken does not reveal how many of them match.
 func (c *Codec) opened(hi, lo uint64) int64 {
 	buf := make([]byte, 2*aes.BlockSize)
 	sealed, block := buf[:aes.BlockSize], buf[aes.BlockSize:]

@@ -1,10 +1,10 @@
 package publicid
 
-// alphabet has the digits of base 32 in ASCII order. It is Crockford's, in lower case: no
-// i, l, o and u.
+// alphabet has the digits of base 32 in ASCII order. It is Crockford's alphabet in lower case,
+// without i, l, o and u.
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// values has the value of each digit, and noDigit for all other bytes.
+// values maps each digit to its value, and all other bytes to noDigit.
 var values = func() (v [256]byte) {
 	for i := range v {
 		v[i] = noDigit
@@ -25,10 +25,10 @@ func putDigits(dst []byte, n uint64) {
 	}
 }
 
-// checkOf returns the check character of the 13 digits of id. It is the quasigroup method of
-// Damm (2004) with x*y = 2(x+y) in the field of 32 elements, whose polynomial is
-// x^5 + x^2 + 1. So each place has a weight of its own, and the character changes if one
-// digit is wrong or if any two are swapped.
+// checkOf returns the check character of the 13 digits of id. It uses the quasigroup method of
+// Damm (2004) with x*y = 2(x+y) in the field of 32 elements with the polynomial x^5 + x^2 + 1.
+// Each position has its own weight, so the character changes if one digit is wrong or any two
+// are swapped.
 func checkOf(id int64) byte {
 	var sum byte
 	for shift := 5 * (idDigits - 1); shift >= 0; shift -= 5 {

@@ -12,26 +12,26 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Kind is what an ID belongs to, such as an application's type Order. Its method returns
-// the Codec of the kind and needs no more than the zero value:
+// A Kind is the type that an ID identifies, such as an application's type Order. Its method
+// returns the Codec of the kind, and is called on the zero value:
 //
 //	func (Order) Codec() *publicid.Codec { return orderIDs }
 //
-// A kind is neither a pointer nor an interface.
+// A kind must be neither a pointer nor an interface.
 type Kind interface{ Codec() *Codec }
 
-// ID is an int64 whose text is that of the Codec of its kind K, so an ID[Order] cannot be
-// taken for an ID[Customer].
+// ID is an int64 that is written as a public id of its kind K, so an ID[Order] cannot be taken
+// for an ID[Customer].
 //
-// It is text in JSON, in flags (flag.TextVar), in slog, with %v and wherever
-// encoding.TextMarshaler counts. In a database it is a BIGINT, and package gormplugin fills
+// It is a public id in JSON, in flags (flag.TextVar), in slog, with %v and wherever
+// encoding.TextMarshaler is used. In a database it is a BIGINT, and package gormplugin fills
 // it. Convert it to an int64 to get the number, which %d prints too.
 //
-// The zero ID means "none yet". Its text is "" and its JSON null. Reading "" is an error,
-// so a missing parameter is never taken for an id.
+// The zero ID means "none yet". It is written as "", and as null in JSON. Reading "" is an
+// error, so a missing parameter is never taken for an id.
 type ID[K Kind] int64
 
-// Parse returns the id with this text. It fails with a *ParseError, or with ErrCodec if the
+// Parse returns the id of a public id. It fails with a *ParseError, or with ErrCodec if the
 // kind has no Codec:
 //
 //	id, err := publicid.Parse[Order](r.PathValue("id"))
@@ -51,8 +51,8 @@ func codecOf[K Kind]() *Codec {
 	return kind.Codec()
 }
 
-// String returns the text of id, or "" if id is zero. If there is no text, it returns the
-// error in parentheses.
+// String returns the public id of id, or "" if id is zero. If id cannot be encoded, it returns
+// the error in parentheses.
 func (id ID[K]) String() string {
 	if id == 0 {
 		return ""
@@ -64,7 +64,7 @@ func (id ID[K]) String() string {
 	return text
 }
 
-// AppendText appends the text of id to b, or nothing if id is zero. The errors are those of
+// AppendText appends the public id of id to b, or nothing if id is zero. Errors are those of
 // Codec.Encode.
 func (id ID[K]) AppendText(b []byte) ([]byte, error) {
 	if id == 0 {
@@ -73,11 +73,11 @@ func (id ID[K]) AppendText(b []byte) ([]byte, error) {
 	return codecOf[K]().AppendEncode(b, int64(id))
 }
 
-// MarshalText returns the text of id, or "" if id is zero. The errors are those of
+// MarshalText returns the public id of id, or "" if id is zero. Errors are those of
 // Codec.Encode.
 func (id ID[K]) MarshalText() ([]byte, error) { return id.AppendText([]byte{}) }
 
-// UnmarshalText reads what MarshalText wrote, except for "". The errors are those of Parse.
+// UnmarshalText decodes the output of MarshalText, except for "". Errors are those of Parse.
 func (id *ID[K]) UnmarshalText(text []byte) error {
 	parsed, err := Parse[K](string(text))
 	if err == nil {
@@ -86,10 +86,10 @@ func (id *ID[K]) UnmarshalText(text []byte) error {
 	return err
 }
 
-// MarshalBinary does what MarshalText does, for go-redis. Package gob uses it too.
+// MarshalBinary is MarshalText for go-redis. Package gob uses it too.
 func (id ID[K]) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
-// UnmarshalBinary reads what MarshalBinary wrote, also "", which is zero.
+// UnmarshalBinary decodes the output of MarshalBinary, including "", which is zero.
 func (id *ID[K]) UnmarshalBinary(text []byte) error {
 	if len(text) == 0 {
 		*id = 0
@@ -98,11 +98,11 @@ func (id *ID[K]) UnmarshalBinary(text []byte) error {
 	return id.UnmarshalText(text)
 }
 
-// UnmarshalParam does what UnmarshalText does. The binding of gin and of echo calls it; gin
-// would otherwise read a plain number.
+// UnmarshalParam is UnmarshalText for the bindings of gin and echo. Without it, gin would read
+// a plain number.
 func (id *ID[K]) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
 
-// MarshalJSON returns the text of id as a JSON string, or null if id is zero.
+// MarshalJSON returns the public id of id as a JSON string, or null if id is zero.
 func (id ID[K]) MarshalJSON() ([]byte, error) {
 	if id == 0 {
 		return []byte("null"), nil
@@ -114,8 +114,8 @@ func (id ID[K]) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads a string that MarshalJSON wrote. On null, id stays unchanged. A number
-// is an error.
+// UnmarshalJSON decodes a string that MarshalJSON returned. It does not change id for null. A
+// number is an error.
 func (id *ID[K]) UnmarshalJSON(b []byte) error {
 	switch n := len(b); {
 	case string(b) == "null":
@@ -130,7 +130,7 @@ func (id *ID[K]) UnmarshalJSON(b []byte) error {
 	return id.UnmarshalText([]byte(text))
 }
 
-// MarshalGQLContext writes what MarshalJSON returns, for gqlgen.
+// MarshalGQLContext writes the output of MarshalJSON, for gqlgen.
 func (id ID[K]) MarshalGQLContext(_ context.Context, w io.Writer) error {
 	b, err := id.MarshalJSON()
 	if err == nil {
@@ -139,18 +139,18 @@ func (id ID[K]) MarshalGQLContext(_ context.Context, w io.Writer) error {
 	return err
 }
 
-// UnmarshalGQLContext reads a string, for gqlgen.
+// UnmarshalGQLContext decodes a string, for gqlgen.
 func (id *ID[K]) UnmarshalGQLContext(_ context.Context, v any) error {
 	text, ok := v.(string)
 	if !ok {
-		return fmt.Errorf("publicid: id in GraphQL: it is a string, not a %T", v)
+		return fmt.Errorf("publicid: id in GraphQL is a %T, not a string", v)
 	}
 	return id.UnmarshalText([]byte(text))
 }
 
-// Scan reads a BIGINT column, or its decimal digits, as some drivers return them, like
-// snowflake.ID. It does not read the text of an id. NULL is an error; scan a nullable column into
-// *ID or sql.Null[ID].
+// Scan reads a BIGINT column, or its decimal digits, which some drivers return, like
+// snowflake.ID. It does not decode public ids. NULL is an error: scan a nullable column into *ID
+// or sql.Null[ID].
 func (id *ID[K]) Scan(src any) error {
 	var n snowflake.ID
 	err := n.Scan(src)
@@ -163,6 +163,6 @@ func (id *ID[K]) Scan(src any) error {
 // Value returns id as an int64.
 func (id ID[K]) Value() (driver.Value, error) { return int64(id), nil }
 
-// GormDataType makes a GORM column of this type a BIGINT in every dialect. Without it,
+// GormDataType returns the column type for GORM: BIGINT in every dialect. Without this method,
 // GORM would make a primary key of this type AUTO_INCREMENT.
 func (ID[K]) GormDataType() string { return "bigint" }

@@ -19,14 +19,14 @@ import (
 //	}
 const Group = "metrics-collectors"
 
-// Module puts the collectors of the graph's *idworker.IdWorker and its pool into Group.
-// See metrics.NewCollector and metrics.NewPoolCollector, which asks the center once per minute. Module
-// invokes nothing. An application that takes the group makes the worker, which borrows a
-// worker id at the start even if nothing else uses it.
+// Module puts the collectors of the graph's *idworker.IdWorker and its pool into Group. See
+// metrics.NewCollector, and metrics.NewPoolCollector, which queries the center once per minute.
+// Module invokes nothing. If the application uses Group, fx builds the worker, which borrows a
+// worker id at start even if nothing else uses it.
 //
-// Registration fails with a prometheus.AlreadyRegisteredError if Module and Named measure
-// workers of the same namespace and center: register the collector of one yourself, labeled
-// (prometheus.WrapCollectorWith).
+// Registration fails with a prometheus.AlreadyRegisteredError if Module and Named collect from
+// workers of the same namespace and center: register one of the collectors yourself, with a
+// label (prometheus.WrapCollectorWith).
 var Module = fx.Module("idworker-metrics", fx.Provide(collectorsOf("")))
 
 // Named is Module for the worker that idworker.Named provides under the same name.
@@ -34,7 +34,7 @@ func Named(name string) fx.Option {
 	return fx.Provide(collectorsOf(fmt.Sprintf("name:%q", name)))
 }
 
-// collectorsOf returns the constructor of the collectors of the worker with the tag.
+// collectorsOf returns the constructor of the collectors for the worker with the tag.
 func collectorsOf(tag string) any {
 	return fx.Annotate(func(w *snowlease.Worker) []prometheus.Collector {
 		return []prometheus.Collector{metrics.NewCollector(w), metrics.NewPoolCollector(w, 0)}
