@@ -10,22 +10,22 @@ import (
 )
 
 var (
-	// ErrLost is returned if a grant expired or its slot was lent to another owner. The
+	// ErrLost is returned if a grant has expired or its worker id was leased to another owner. The
 	// holder may use up the grant to its ceiling, but cannot renew it.
 	ErrLost = errors.New("lease: lost: it expired, or the store has no record of it for this process")
-	// ErrSetup is wrapped by errors of a center that cannot lend because of its setup, such
-	// as missing rights or a wrong password. A start then fails at once instead of trying
-	// again. A process that has started tries again.
+	// ErrSetup is wrapped by errors of a center that cannot lease because of its setup, such as
+	// missing rights or a wrong password. A start then fails immediately instead of retrying. A
+	// process that has already started retries.
 	ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
-	// ErrExists is returned by Extras.Init if anything of the namespace exists.
+	// ErrExists is returned by Extras.Init if the center has any record of the namespace.
 	ErrExists = errors.New("lease: the namespace exists already")
-	// ErrDamaged is returned if a record of the store holds what no center can have written.
-	// Nothing is lent then: a damaged record never counts as empty. The error says which
-	// record it is and what to do. Stores of package segment return it too.
+	// ErrDamaged is returned if a record of the store holds a value that no center writes. The
+	// center then leases nothing: a damaged record never counts as empty. The error names the record
+	// and a remedy. Stores of package segment return it too.
 	ErrDamaged = errors.New("lease: a record is damaged")
 )
 
-// hint returns advice if wait exceeds any MaxTTL and skew, or "".
+// hint returns advice if wait is longer than any MaxTTL and skew, or "".
 func hint(wait time.Duration) string {
 	if wait <= 36*time.Hour {
 		return ""
@@ -33,15 +33,15 @@ func hint(wait time.Duration) string {
 	return "; no process can have written such a late time: see Late times in docs/operations.md"
 }
 
-// NoFreeWorkerError is returned if every requested worker id is lent.
+// NoFreeWorkerError is returned if every requested worker id is in use.
 type NoFreeWorkerError struct {
 	Namespace   string
 	First, Last int64     // the requested worker ids
 	Now         time.Time // the center's clock
-	Soonest     time.Time // when the first of them becomes free unless its holder renews
+	Soonest     time.Time // when the first of them becomes free unless its holder renews it
 }
 
-// Error returns the range, when the first worker id may become free, and what to do.
+// Error returns the range, the time when the first worker id may become free, and a remedy.
 func (e *NoFreeWorkerError) Error() string {
 	return fmt.Sprintf("lease: no free worker id: all %d (%d to %d) of namespace %q are lent; the first expires in %v (at %s) unless it is renewed: run fewer replicas, or give them a wider range or a layout with more worker bits%s",
 		e.Last-e.First+1, e.First, e.Last, e.Namespace, e.Wait(), e.Soonest.UTC().Format(time.RFC3339), hint(e.Wait()))
@@ -50,21 +50,20 @@ func (e *NoFreeWorkerError) Error() string {
 // Wait returns how long after the center's answer the first worker id may become free.
 func (e *NoFreeWorkerError) Wait() time.Duration { return max(0, e.Soonest.Sub(e.Now)) }
 
-// NothingOnRecord is the Reason of a quarantine that begins without any record of the
-// namespace: the namespace is new, or the store was wiped.
+// NothingOnRecord is the Reason of a quarantine that begins without any record of the namespace:
+// either the namespace is new, or the store was wiped.
 const NothingOnRecord = "nothing is on record for this namespace"
 
-// QuarantineError is returned while a center that may have lost grants lends nothing.
-// That takes MaxTTL + Skew less Request.MaxLead: by default, the skew and a quarter of a
-// second.
+// QuarantineError is returned while a center that may have lost grants leases nothing. The
+// quarantine takes MaxTTL + Skew - Request.MaxLead: by default, Skew plus a quarter of a second.
 type QuarantineError struct {
 	Namespace string
-	Reason    string    // what happened, such as NothingOnRecord, or which incarnation changed
+	Reason    string    // the cause, such as NothingOnRecord or the incarnation that changed
 	Now       time.Time // the center's clock
-	Until     time.Time // when it lends again
+	Until     time.Time // when the center leases again
 }
 
-// Error returns the reason and the end.
+// Error returns the reason and the end of the quarantine.
 func (e *QuarantineError) Error() string {
 	return fmt.Sprintf("lease: namespace %q is in quarantine for %v (until %s): %s; earlier grants may still be in use%s",
 		e.Namespace, e.Wait().Round(time.Millisecond), e.Until.UTC().Format(time.RFC3339), printable.Reason(e.Reason), hint(e.Wait()))
@@ -74,16 +73,16 @@ func (e *QuarantineError) Error() string {
 func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now)) }
 
 // MismatchError is returned to a member that may not join the namespace (see Pin.Join), to every
-// member of a retired namespace, and to a holder whose grant a namespace that was opened anew after
-// a total loss need not allow for.
+// member of a retired namespace, and, if a namespace was created again after a total loss, to a
+// holder whose grant the new namespace need not allow for.
 type MismatchError struct {
 	Namespace     string
 	Stored, Asked Pin // of the namespace and of the caller
-	// Change says how to change the pin; empty if only another namespace helps.
+	// Change describes how to change the pin. It is empty if only another namespace helps.
 	Change string
 }
 
-// Error returns what differs and what to do, or why the namespace was retired.
+// Error returns the difference and a remedy, or the reason why the namespace was retired.
 func (e *MismatchError) Error() string {
 	if e.Stored.Retired {
 		return fmt.Sprintf("lease: namespace %q is %s: give this process the configuration that replaces it", e.Namespace, printable.Text(e.Stored.String()))
@@ -96,7 +95,7 @@ func (e *MismatchError) Error() string {
 		change = "; " + e.Change
 	}
 	was := e.Stored
-	if was.Err() == nil && e.Asked.Err() == nil { // the rest need not agree
+	if was.Err() == nil && e.Asked.Err() == nil { // only the layout and the pool must agree
 		was.MaxTTL, was.Skew, was.Change = e.Asked.MaxTTL, e.Asked.Skew, e.Asked.Change
 	}
 	stored, asked := differences(was.String(), e.Asked.String())
@@ -106,8 +105,8 @@ func (e *MismatchError) Error() string {
 
 var setting = regexp.MustCompile(`(\w+)=(?:\{[^}]*\}|\S+)`)
 
-// differences returns the settings in which two pins differ, of each, or both pins if they
-// do not have the same settings.
+// differences returns the settings that differ between two pins, or both pins whole if they do
+// not have the same settings.
 func differences(stored, asked string) (a, b string) {
 	stored, asked = stored[:min(len(stored), maxPin)], asked[:min(len(asked), maxPin)]
 	was, is := setting.FindAllStringSubmatch(stored, -1), setting.FindAllStringSubmatch(asked, -1)
@@ -129,7 +128,7 @@ func differences(stored, asked string) (a, b string) {
 }
 
 // ClockError is returned if the center's clock and the caller's differ by more than
-// MaxClockError. Nothing was written.
+// MaxClockError. The center has then written nothing.
 type ClockError struct {
 	Namespace     string
 	Center, Local time.Time

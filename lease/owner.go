@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// An Owner is the random nonce of one borrow, by which a center knows it again: repeat Acquire
-// with the same Owner if the answer was lost. Never reuse an Owner after releasing its grant: a
-// delayed release would free the new one.
+// An Owner is the random nonce that identifies one borrow. If the answer was lost, repeat Acquire
+// with the same Owner. Never reuse an Owner after releasing its grant: a delayed release would
+// free the new grant.
 type Owner [16]byte
 
 // NewOwner returns a random Owner. It mixes in the time, because copies of a virtual machine can
@@ -20,5 +20,5 @@ func NewOwner() (o Owner) {
 	return o
 }
 
-// change returns what tells a change of a pin that the borrow began from others: see PinChange.At.
+// change returns the number that identifies a pin change begun by this borrow: see PinChange.At.
 func (o Owner) change() int64 { return -int64(binary.LittleEndian.Uint32(o[8:])) }
