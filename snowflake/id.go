@@ -13,25 +13,25 @@ import (
 	"unicode/utf8"
 )
 
-// ID is an int64 with text, JSON and SQL forms.
+// ID is an int64 with text, JSON and SQL encodings.
 //
-// Its text is the number in base 10, and its JSON that text as a string, because a
-// JavaScript number holds only 53 bits. In a database it is a BIGINT. Reading a text is
-// strict, so each id has exactly one: no sign, spaces or leading zeros, and nothing above
+// Its text encoding is the number in base 10. Its JSON encoding is the same as a string, because
+// a JavaScript number holds only 53 bits. In a database, an ID is a BIGINT. Each id has exactly
+// one encoding, and parsing accepts no other: no sign, spaces or leading zeros, and nothing above
 // 2^63-1.
 //
-// Texts sort like ids only while they are equally long, and those of the default layout get
-// a 19th digit in 2027. In a column of text, use a plain publicid.Codec: its texts always
-// sort, and differ under any collation.
+// Encoded ids sort like ids only while they have the same length, and ids of the default layout
+// get a 19th digit in 2027. In a text column, use a plain publicid.Codec: its strings always
+// sort, and differ in every collation.
 //
-// The zero ID means "none yet" and is encoded like any other. A negative ID is invalid:
-// it can be written, but not read back.
+// The zero ID means "none yet" and is encoded like any other. A negative ID is invalid: it can be
+// encoded, but not parsed.
 //
-// In GORM a field of this type is a BIGINT. Unlike an int64, it is not AUTO_INCREMENT
-// as a primary key.
+// In GORM, a field of this type is a BIGINT. Unlike an int64, it is not AUTO_INCREMENT as a
+// primary key.
 type ID int64
 
-// ParseID parses a text that String wrote. It is strict: see ID.
+// ParseID parses a string in the format of String. It is strict: see ID.
 func ParseID(s string) (ID, error) { return parse(s) }
 
 func parse[T string | []byte](text T) (ID, error) {
@@ -48,7 +48,7 @@ func parse[T string | []byte](text T) (ID, error) {
 	return ID(n), nil
 }
 
-// refusal says why s is no id.
+// refusal returns the reason why s is not an id.
 func refusal(s string) error {
 	why := "it is above 2^63-1"
 	i := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
@@ -88,11 +88,11 @@ func (id *ID) UnmarshalText(b []byte) error {
 // MarshalBinary returns id in base 10, as go-redis stores it.
 func (id ID) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
-// UnmarshalBinary does what UnmarshalText does, for go-redis.
+// UnmarshalBinary is like UnmarshalText, for go-redis.
 func (id *ID) UnmarshalBinary(b []byte) error { return id.UnmarshalText(b) }
 
-// UnmarshalParam does what UnmarshalText does, for the binding of gin and of echo, which
-// read an int64 less strictly.
+// UnmarshalParam is like UnmarshalText, for the binding of gin and of echo, which parse an int64
+// less strictly.
 func (id *ID) UnmarshalParam(text string) error { return id.UnmarshalText([]byte(text)) }
 
 // MarshalGQL writes id as a string in base 10, for gqlgen.
@@ -112,9 +112,9 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(strconv.AppendInt(append(make([]byte, 0, longest), '"'), int64(id), 10), '"'), nil
 }
 
-// UnmarshalJSON parses a JSON string or an integer in base 10. On null, id stays
-// unchanged. A fraction or an exponent is an error, because whatever wrote it has most
-// likely rounded the id.
+// UnmarshalJSON parses a JSON string or an integer in base 10. It leaves id unchanged on null. A
+// fraction or an exponent is an error, because the program that wrote it has probably rounded the
+// id.
 func (id *ID) UnmarshalJSON(b []byte) error {
 	switch n := len(b); {
 	case string(b) == "null":
@@ -133,8 +133,8 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 	return id.UnmarshalText(b)
 }
 
-// Scan reads a BIGINT column, or a text column in base 10. NULL is an error; scan a
-// nullable column into *ID or sql.Null[ID].
+// Scan reads a BIGINT column, or a text column in base 10. NULL is an error: scan a nullable
+// column into *ID or sql.Null[ID].
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:
@@ -151,7 +151,7 @@ func (id *ID) Scan(src any) error {
 		return id.UnmarshalText(v)
 	case string:
 		return id.UnmarshalText([]byte(v))
-	case ID: // Ent passes keys on as it got them
+	case ID: // Ent passes on keys unchanged
 		return id.Scan(int64(v))
 	case *ID:
 		if v == nil {

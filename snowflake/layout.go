@@ -12,7 +12,7 @@ import (
 const (
 	// DefaultEpoch is 2020-01-01 00:00:00 +08:00 in Unix milliseconds.
 	DefaultEpoch = 1577808000000
-	// UnixEpoch stands for 1970-01-01 00:00:00 UTC as a Layout's Epoch, in which 0 is not set.
+	// UnixEpoch is the value of Layout.Epoch for 1970-01-01 00:00:00 UTC, because 0 means not set.
 	UnixEpoch = -1
 )
 
@@ -23,28 +23,27 @@ const idBits = 63
 //
 //	0 | time | worker | business | sequence
 //
-// The zero Layout is the default: epoch 2020-01-01 +08:00, ticks of 1 ms, 41 time bits
-// (until 2089), 5 worker bits (32 workers) and 17 sequence bits (131,072 ids per
-// millisecond and worker). In any other Layout each zero field takes its own default.
+// The zero Layout is the default: epoch 2020-01-01 +08:00, ticks of 1 ms, 41 time bits (until
+// 2089), 5 worker bits (32 workers) and 17 sequence bits (131,072 ids per millisecond and
+// worker). In any other Layout, each zero field has its own default.
 //
-// All processes that share worker ids must use the same Layout; the center pins it.
-// A Layout is a value and safe for concurrent use.
+// All processes that share worker ids must use the same Layout; the center pins it. A Layout is a
+// value and safe for concurrent use.
 type Layout struct {
-	// Epoch is where time starts, in Unix milliseconds; -1, UnixEpoch, is 1970-01-01, and 0 is
-	// not set. A worker refuses any other epoch before 2000, which may be in seconds. Default: 1577808000000, DefaultEpoch.
+	// Epoch is the start of time, in Unix milliseconds. UnixEpoch (-1) means 1970-01-01, and 0 means
+	// not set. A worker refuses any other epoch before 2000, since that may be a number of seconds.
+	// Default: DefaultEpoch (1577808000000).
 	Epoch int64 `yaml:"epoch" json:"epoch" env:"EPOCH"`
-	// TimeUnit is the length of a tick, in whole milliseconds, 1 ms to 1 h. Default: 1
-	// ms.
+	// TimeUnit is the length of a tick: 1 ms to 1 h, in whole milliseconds. Default: 1 ms.
 	TimeUnit time.Duration `yaml:"time_unit" json:"time_unit" env:"TIME_UNIT"`
-	// TimeBits is the width of the tick count. Default: what the other fields leave of
-	// 63 bits.
+	// TimeBits is the width of the tick count. Default: the bits that the other fields leave of 63.
 	TimeBits uint8 `yaml:"time_bits" json:"time_bits" env:"TIME_BITS"`
 	// WorkerBits is the width of the worker id, 1 to 20. Default: 5.
 	WorkerBits uint8 `yaml:"worker_bits" json:"worker_bits" env:"WORKER_BITS"`
 	// BusinessBits is the width of the business number, 0 to 20. Default: 0.
 	BusinessBits uint8 `yaml:"business_bits" json:"business_bits" env:"BUSINESS_BITS"`
-	// SequenceBits is the width of the sequence within a tick, 1 to 31. Default: what
-	// worker and business leave of 22 bits. Required if they leave none.
+	// SequenceBits is the width of the sequence within a tick, 1 to 31. Default: the bits that
+	// worker and business leave of 22. Required if they leave none.
 	SequenceBits uint8 `yaml:"sequence_bits" json:"sequence_bits" env:"SEQUENCE_BITS"`
 }
 
@@ -56,14 +55,13 @@ const (
 	lowBits         = 22 // below the 41 time bits of the default
 )
 
-// Twitter is the layout of Twitter's snowflake: 41/10/12, epoch
-// 2010-11-04T01:42:54.657Z.
+// Twitter returns the layout of Twitter's snowflake: 41/10/12, epoch 2010-11-04T01:42:54.657Z.
 func Twitter() Layout {
 	return Layout{Epoch: 1288834974657, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 10, SequenceBits: 12}
 }
 
-// Discord is Discord's layout, epoch 2015-01-01T00:00:00Z. Discord has 42/10/12 bits,
-// which is 41/10/12 as long as ids are positive. Discord calls the upper half of the
+// Discord returns Discord's layout, epoch 2015-01-01T00:00:00Z. Discord documents 42/10/12 bits,
+// which is the same as 41/10/12 as long as ids are positive. Discord calls the upper half of the
 // worker bits the internal worker id and the lower half the process id.
 func Discord() Layout {
 	l := Twitter()
@@ -71,7 +69,7 @@ func Discord() Layout {
 	return l
 }
 
-// Wide is a layout of 1,024 workers with 4,096 ids per millisecond each: 41/10/12,
+// Wide returns a layout of 1,024 workers with 4,096 ids per millisecond each: 41/10/12,
 // DefaultEpoch.
 func Wide() Layout {
 	l := Twitter()
@@ -79,13 +77,13 @@ func Wide() Layout {
 	return l
 }
 
-// Yitter is the default layout of yitter/IdGenerator in Go: 6 worker and 6 sequence
-// bits, epoch 2020-02-20T02:20:02+08:00. Its ids stay below 2^53.
+// Yitter returns the default layout of yitter/IdGenerator in Go: 6 worker and 6 sequence bits,
+// epoch 2020-02-20T02:20:02+08:00. Its ids stay below 2^53.
 func Yitter() Layout {
 	return Layout{Epoch: 1582136402000, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 6, SequenceBits: 6}
 }
 
-// JSSafe is a layout whose ids stay below 2^53, so that JavaScript numbers hold them:
+// JSSafe returns a layout whose ids stay below 2^53, so that JavaScript numbers hold them:
 // 41/6/6, DefaultEpoch, 64 ids per millisecond and worker.
 func JSSafe() Layout {
 	l := Yitter()
@@ -93,8 +91,8 @@ func JSSafe() Layout {
 	return l
 }
 
-// Preset returns the layout with the given name: default, twitter, discord, wide,
-// yitter or jssafe, in any case. The empty name means default. Any other name is an error.
+// Preset returns the layout with the given name: default, twitter, discord, wide, yitter or
+// jssafe, ignoring case. The empty name means default. Any other name is an error.
 func Preset(name string) (Layout, error) {
 	switch strings.ToLower(name) {
 	case "", "default":
@@ -137,9 +135,9 @@ func (l Layout) WithDefaults() Layout {
 	return l
 }
 
-// Validate fills in defaults and returns all faults of l joined into one error, or nil.
-// It does not look at the clock: see CheckTime. What the other methods return means nothing
-// if l is not valid.
+// Validate applies the defaults and returns an error that joins all problems of l, or nil. It
+// does not compare l with the clock: see CheckTime. If l is invalid, the results of the other
+// methods are meaningless.
 func (l Layout) Validate() error {
 	set := l
 	l = l.WithDefaults()
@@ -164,7 +162,7 @@ func (l Layout) Validate() error {
 		fault("sequence bits %d are not 1 to %d", l.SequenceBits, maxSequenceBits)
 	}
 	switch sum := l.Bits(); {
-	case len(errs) > others: // what is left for the others says nothing
+	case len(errs) > others: // the sums mean nothing if a width is out of range
 	case l.SequenceBits < 1:
 		fault("worker %d + business %d bits leave none of %d for the sequence: set sequence bits, 1 to %d", l.WorkerBits, l.BusinessBits, lowBits, maxSequenceBits)
 	case l.TimeBits < 1:
@@ -176,12 +174,12 @@ func (l Layout) Validate() error {
 	return errors.Join(errs...)
 }
 
-// MinLife is the minimum time for which a layout in use must last.
+// MinLife is how long the time field of a layout in use must last at least.
 const MinLife = 365 * 24 * time.Hour
 
-// CheckTime returns an error unless ids can be issued at now: the epoch is UnixEpoch or from
-// 2000 on, so that it is not in seconds, it has passed, and the time field of a valid l lasts
-// for at least MinLife from now.
+// CheckTime returns an error unless a valid l can issue ids at now. The epoch must have passed,
+// and be UnixEpoch or not before 2000 (an earlier one may be in seconds). The time field must
+// last for at least MinLife from now.
 func (l Layout) CheckTime(now time.Time) error {
 	const year2000 = 946684800000
 	l = l.WithDefaults()
@@ -205,8 +203,8 @@ func (l Layout) CheckTime(now time.Time) error {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// Bits returns the number of bits that ids of l use, with defaults filled in; it is at
-// most 63 in a valid layout. JavaScript numbers hold ids of up to 53 bits.
+// Bits returns the number of bits that ids of l use, with defaults applied. It is at most 63 if l
+// is valid. JavaScript numbers hold ids of up to 53 bits.
 func (l Layout) Bits() int {
 	l = l.WithDefaults()
 	return int(l.TimeBits) + int(l.WorkerBits) + int(l.BusinessBits) + int(l.SequenceBits)
@@ -219,25 +217,25 @@ func (l Layout) Workers() int64 { return 1 << l.WithDefaults().WorkerBits }
 // 2^SequenceBits.
 func (l Layout) PerTick() int64 { return 1 << l.WithDefaults().SequenceBits }
 
-// Ends returns when the time field runs out, or, if that is earlier, when milliseconds
-// overflow an int64.
+// Ends returns the time at which the time field runs out or milliseconds overflow an int64,
+// whichever is earlier.
 func (l Layout) Ends() time.Time {
 	l = l.WithDefaults()
 	return time.UnixMilli(l.epoch() + (l.maxTick()+1)*l.unit())
 }
 
-// String returns the layout's fingerprint, such as "epoch=1577808000000 unit=1ms
-// bits=41/5/0/17" (time/worker/business/sequence). Two layouts have the same
-// fingerprint exactly if they produce the same ids.
+// String returns the layout's fingerprint, such as "epoch=1577808000000 unit=1ms bits=41/5/0/17"
+// (time/worker/business/sequence). Two layouts have the same fingerprint if and only if they
+// produce the same ids.
 func (l Layout) String() string {
 	l = l.WithDefaults()
 	return fmt.Sprintf("epoch=%d unit=%v bits=%d/%d/%d/%d",
 		l.epoch(), l.TimeUnit, l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits)
 }
 
-// Ticks returns the first and last tick that lie wholly within the milliseconds (floor,
-// ceiling]. If there is none, first is greater than last. Ranges that do not overlap
-// share no tick, whatever the time unit.
+// Ticks returns the first and last tick that lie wholly within the milliseconds (floor, ceiling].
+// If there is no such tick, first is greater than last. Ranges that do not overlap share no tick,
+// whatever the time unit.
 func (l Layout) Ticks(floor, ceiling int64) (first, last int64) {
 	l = l.WithDefaults()
 	unit := l.unit()
@@ -248,13 +246,13 @@ func (l Layout) Ticks(floor, ceiling int64) (first, last int64) {
 	return first, last
 }
 
-// TickTime returns the time at which the tick starts.
+// TickTime returns the time at which a tick starts.
 func (l Layout) TickTime(tick int64) time.Time {
 	l = l.WithDefaults()
 	return time.UnixMilli(l.epoch() + tick*l.unit())
 }
 
-// epoch returns where time starts, in Unix milliseconds.
+// epoch returns the start of time, in Unix milliseconds.
 func (l Layout) epoch() int64 {
 	if l.Epoch == UnixEpoch {
 		return 0
@@ -262,7 +260,8 @@ func (l Layout) epoch() int64 {
 	return l.Epoch
 }
 
-// unit is at least 1, also in a layout that is not valid, since others divide by it.
+// unit returns the tick length in milliseconds. It is at least 1 even if l is invalid, because
+// callers divide by it.
 func (l Layout) unit() int64 { return max(1, int64(l.TimeUnit/time.Millisecond)) }
 
 // maxTick returns the last tick that fits the time field and ends within an int64 of

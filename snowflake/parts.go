@@ -13,9 +13,8 @@ type Parts struct {
 	Sequence int64
 }
 
-// Decode splits an id into its fields. It is the inverse of Encode. It fails only on an
-// id that l cannot have issued: one that is not positive, or whose time is beyond the
-// layout.
+// Decode splits an id into its fields. It is the inverse of Encode. It fails only if l cannot
+// have issued the id, because the id is not positive or its time is beyond the layout.
 func (l Layout) Decode(id int64) (Parts, error) {
 	l = l.WithDefaults()
 	if id <= 0 {
@@ -37,7 +36,7 @@ func (l Layout) Decode(id int64) (Parts, error) {
 // fails if a field does not fit the layout, or if the id would be 0.
 func (l Layout) Encode(p Parts) (int64, error) {
 	l = l.WithDefaults()
-	switch { // UnixMilli overflows in a time far from these
+	switch { // UnixMilli overflows for times far outside this range
 	case p.Time.Before(l.TickTime(0)) || !p.Time.Before(l.Ends()):
 		return 0, fmt.Errorf("snowflake: encode: time %s is not within the layout's %s to %s",
 			stamp(p.Time), stamp(l.TickTime(0)), stamp(l.Ends()))

@@ -2,8 +2,8 @@ package snowflake
 
 import "context"
 
-// A Source is where ids come from, for code that stores them: a *snowlease.Worker, a
-// *snowlease.Stream, a *numbers.Segment.
+// A Source supplies ids to code that stores them. A *snowlease.Worker, a *snowlease.Stream and a
+// *numbers.Segment are Sources.
 type Source interface {
 	// NextIDs fills dst with distinct ids greater than 0. If it has none at the moment,
 	// it waits until ctx ends and then returns an error. On error, no id in dst may be
