@@ -9,18 +9,17 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A Store keeps records by name. The package documentation lists its requirements. It
-// must be safe for concurrent use. If it is a fmt.Stringer, logs and errors show its
-// text, which must contain no secrets.
+// A Store keeps records by name. The package documentation lists its requirements. It must be
+// safe for concurrent use. If it is a fmt.Stringer, logs and errors show its String, which must
+// contain no secrets.
 type Store interface {
-	// Load returns the record of that name, or a Record without a Value if there is
-	// none. Names are namespaces: 1 to 64 characters of A-Z a-z 0-9 . _ - , and
-	// case-sensitive.
+	// Load returns the record with that name, or a Record without a Value if there is none. Names
+	// are namespaces: 1 to 64 characters of A-Z a-z 0-9 . _ - , and case-sensitive.
 	Load(ctx context.Context, name string) (Record, error)
 
-	// Swap replaces the record that Load returned with version. If that is no longer
-	// the current record, Swap changes nothing and returns ErrChanged. It returns the
-	// incarnation of the store that it wrote to: that of Record.
+	// Swap replaces the record that Load returned with version. If the current record has another
+	// version, Swap changes nothing and returns ErrChanged. Otherwise it returns the incarnation of
+	// the store that it wrote to, as in Record.
 	Swap(ctx context.Context, name, version string, value []byte) (incarnation string, err error)
 }
 
@@ -28,27 +27,25 @@ type Store interface {
 type Record struct {
 	// Value is empty if there is no record.
 	Value []byte
-	// Version is compared by Swap. It may be empty if there is no record.
+	// Version is what Swap compares. It may be empty if there is no record.
 	Version string
-	// Now is the store's clock during the call. If it is zero, the clock of this host
-	// is used.
+	// Now is the store's clock during the call. If it is zero, this host's clock is used.
 	Now time.Time
-	// Incarnation changes if acknowledged records may have been lost, such as by a
-	// failover or by a restart without a log. If it is empty, it is not compared, as
-	// with durable: true.
+	// Incarnation changes if acknowledged records may have been lost, such as in a failover or a
+	// restart without a log. If it is empty, it is not compared, as with durable: true.
 	Incarnation string
 }
 
-// ErrChanged is returned by Store.Swap if the record is no longer the one that was loaded.
+// ErrChanged is returned by Store.Swap if the record has changed since it was loaded.
 var ErrChanged = engine.ErrChanged
 
-// MaxPool is the largest pool of a namespace: 4,096 worker ids. It is limited because each call reads and
-// rewrites all slots, of up to 500 bytes each.
+// MaxPool is the largest pool of a namespace: 4,096 worker ids. It is limited because each call
+// reads and rewrites all slots, each of up to 500 bytes.
 const MaxPool = rules.MaxPool
 
-// New returns a center on the store. It lends the least recently used free worker id. Its
-// lease.Extras have a Lister, an Operator and Init. Their Name is the type of the store
-// unless that is a fmt.Stringer.
+// New returns a center on the store. The center leases the least recently used free worker id.
+// Its lease.Extras have a Lister, an Operator and Init. Their Name is s.String() if s is a
+// fmt.Stringer, and the type of s otherwise.
 func New(s Store) lease.Center { return engine.NewWhole(door{s}, s) }
 
 type door struct{ Store }

@@ -2,7 +2,7 @@
 // object store, Consul, an unsupported database, a file under a lock. You write
 // Load and Swap; the package implements the protocol.
 //
-//	center := casstore.New(store) // to fx: fx.Provide(func() lease.Center { return center })
+//	center := casstore.New(store) // for fx: fx.Provide(func() lease.Center { return center })
 //
 // Each call rewrites the record of all slots. If you have SQL, Redis or etcd, use dbseq,
 // redisseq or etcdseq instead. Package leasetest tests a center, and examples/owncenter is a
@@ -13,36 +13,37 @@
 //   - A Swap takes effect as a whole, at most once, and only if the record is still
 //     the one that was loaded with that version. Every Load that starts after the Swap
 //     has returned sees it: no cache and no lagging replica serves reads.
-//   - A version stands for one content of one record. It does not recur if the record
-//     is deleted and created again, nor under another Record.Incarnation: put that into
-//     the version, so that no Swap writes to another server than Load read from.
-//   - A Swap that was acknowledged, or that a Load has shown, is not lost. If it can be, Record.Incarnation changes, or
-//     the whole record is gone. Later grants then lie above everything that may have
-//     been forgotten, and a call that wrote to another incarnation than it read from
-//     fails.
+//   - A version identifies one content of one record. It does not recur if the record
+//     is deleted and created again, nor under another Record.Incarnation: make the
+//     incarnation part of the version, so that no Swap writes to a server other than
+//     the one that Load read from.
+//   - A Swap that was acknowledged, or that a Load has shown, is not lost. If it can be,
+//     Record.Incarnation changes, or the whole record is gone. Later grants then lie above
+//     every grant that may have been forgotten, and a call fails if it wrote to another
+//     incarnation than it read from.
 //   - An error other than ErrChanged leaves open whether the Swap took effect.
 //   - Load and Swap return as soon as their context ends.
 //
-// The store's clock may step either way. If the record is lost, the clock must not be
-// more than Skew behind the latest time it ever showed.
+// The store's clock may step forward or backward. If the record is lost, the clock must not be
+// more than Skew behind the latest time that it ever showed.
 //
-// If the store has no clock, the clocks of the hosts are used, and ids are as far off
-// in time as these are. Uniqueness then needs agreement only across a loss of the
-// record: no two clocks may differ by more than Skew. After a host with a fast clock
-// has crashed, its worker id stays taken longer by the time that the clock was ahead.
+// If the store has no clock, the clocks of the hosts are used, and ids are as inaccurate in time
+// as those clocks. For uniqueness, the clocks must agree only across a loss of the record: no two
+// may then differ by more than Skew. If a host whose clock is ahead crashes, its worker id stays
+// in use longer by the amount that the clock was ahead.
 //
 // # The record
 //
-// The record is a JSON object with a part "meta", and one for each worker id that was lent.
-// Times are Unix milliseconds.
+// The record is a JSON object with a part "meta" and one part for each worker id that was ever
+// leased. Times are Unix milliseconds.
 //
 //	{"meta": {"format": 1, "pin", "incarnation", "former", "quarantine", "reason",
 //	          "slots": the size of the pool, "lent": the worker ids that have parts},
-//	 "0":    {"expires": when its lease ends, "mark": no id of it lies above this,
+//	 "0":    {"expires": when its lease ends, "mark": the latest time that its ids may carry,
 //	          "owner", "holder", "token", "since", "floor"}}
 //
-// Without since, it is free, and owner is the former one, its bytes reversed.
+// A worker id without since is free, and owner is its last owner with the bytes reversed.
 //
-// A part that "lent" names and that is missing counts as lost, and so do times that are null or
-// missing. A namespace that is being created has only a reason.
+// A part counts as lost if "lent" names it and it is missing. A time that is null or missing
+// counts as lost too. While a namespace is being created, its meta has only a reason.
 package casstore

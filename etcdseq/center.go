@@ -13,14 +13,14 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// DefaultPrefix is what the keys begin with.
+// DefaultPrefix is the default prefix of the keys.
 const DefaultPrefix = "snowlease/"
 
 // An Option configures a center in New. A nil Option is ignored.
 type Option func(*store) error
 
-// WithPrefix sets what the keys begin with, such as "team/snowlease/". All members of a
-// namespace need the same prefix. It must end with a slash. Default: DefaultPrefix.
+// WithPrefix sets the prefix of the keys, such as "team/snowlease/". All members of a namespace
+// need the same prefix. It must end with a slash. Default: DefaultPrefix.
 func WithPrefix(prefix string) Option {
 	return func(s *store) error {
 		if len(prefix) < 2 || !strings.HasSuffix(prefix, "/") || dsn.Plain(prefix) != nil {
@@ -31,11 +31,11 @@ func WithPrefix(prefix string) Option {
 	}
 }
 
-// New returns a center on the client, which it does not close. It does no I/O. Its
-// lease.Extras have a Lister, an Operator and Init. It uses the connection of the client, not
-// its KV, so a prefix of package namespace does not apply: see WithPrefix.
+// New returns a center on the client. It does no I/O, and the center never closes the client. The
+// center's lease.Extras have a Lister, an Operator and Init. The center uses the client's
+// connection, not its KV, so a prefix of package namespace has no effect: see WithPrefix.
 //
-// Errors: those of the options, or a client that is nil or has no connection.
+// Errors: errors of the options, or a client that is nil or has no connection.
 func New(client *clientv3.Client, opts ...Option) (lease.Center, error) {
 	if client == nil {
 		return nil, errors.New("etcdseq: the client is nil")
@@ -57,9 +57,9 @@ func New(client *clientv3.Client, opts ...Option) (lease.Center, error) {
 
 func newStore(client *clientv3.Client) *store {
 	return &store{
-		// Without the client's retries of reads, which would be 40 a second, and without its
-		// options, by which a call waits for a connection and does not say why. So gRPC's 4 MiB
-		// bound what an answer costs.
+		// This KV bypasses the client's retries of reads, which would be 40 a second, and its call
+		// options, with which a call waits for a connection and does not report why. gRPC's limit of 4
+		// MiB then bounds the size of an answer.
 		kv:     clientv3.NewKVFromKVClient(etcdserverpb.NewKVClient(client.ActiveConnection()), nil),
 		client: client,
 		prefix: DefaultPrefix,

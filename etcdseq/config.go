@@ -19,23 +19,23 @@ import (
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
-// Config configures a client of etcd, for applications that have none. A zero field has its
+// Config configures an etcd client, for applications that have none. A zero field means its
 // default.
 type Config struct {
 	// Endpoints are the members: host:port, or with TLS https://host:port. Required.
 	Endpoints []string `yaml:"endpoints" json:"endpoints" env:"ENDPOINTS"`
-	// Username and Password log in. Errors and logs never include the password. White space at its
-	// end is cut. Default: none.
+	// Username and Password log in. Errors and logs never include the password. Trailing white space
+	// of the password is removed. Default: none.
 	Username string        `yaml:"username" json:"username" env:"USERNAME"`
 	Password secret.String `yaml:"password" json:"password" env:"PASSWORD"`
-	// CAFile has the certificate authorities of the members, in PEM. Default: those of the host.
+	// CAFile holds the certificate authorities of the members, in PEM. Default: the host's.
 	CAFile string `yaml:"ca_file" json:"ca_file" env:"CA_FILE"`
-	// CertFile and KeyFile are the certificate and the key of the client, in PEM. Default: none.
+	// CertFile and KeyFile hold the client's certificate and key, in PEM. Default: none.
 	CertFile string `yaml:"cert_file" json:"cert_file" env:"CERT_FILE"`
 	KeyFile  string `yaml:"key_file" json:"key_file" env:"KEY_FILE"`
 }
 
-// Validate returns one error with every fault of c, or nil.
+// Validate returns an error that joins all problems of c, or nil.
 func (c Config) Validate() error {
 	f := fault.Texts{In: "etcdseq: config."}
 	f.Check(len(c.Endpoints) == 0, "endpoints is empty: set the host:port of each member")
@@ -63,9 +63,9 @@ func (c Config) Validate() error {
 	return f.Err()
 }
 
-// Open returns a client for c, which the caller must close. With a Username it logs in, within
-// ctx and 5 s. Otherwise it does no I/O but to read the files. The client outlives ctx. It leaves
-// a member that hangs for 13 s.
+// Open returns a client for c, which the caller must close. If a Username is set, Open logs in,
+// within ctx and 5 s. Otherwise its only I/O is reading the files. The client outlives ctx. It
+// leaves a member that hangs after 13 s.
 func Open(ctx context.Context, c Config) (*clientv3.Client, error) {
 	cfg, err := c.client()
 	if err != nil {
@@ -85,7 +85,7 @@ func Open(ctx context.Context, c Config) (*clientv3.Client, error) {
 	return client, nil
 }
 
-// client returns the configuration of a client for c.
+// client returns the client configuration for c.
 func (c Config) client() (cfg clientv3.Config, err error) {
 	if err = c.Validate(); err != nil {
 		return cfg, err
@@ -94,7 +94,7 @@ func (c Config) client() (cfg clientv3.Config, err error) {
 		Endpoints: c.Endpoints, Username: c.Username, Password: string(dsn.Trim(c.Password)),
 		DialTimeout:       5 * time.Second,
 		DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 3 * time.Second, // gRPC takes no less than 10 s
-		Logger: zap.NewNop(), // the keeper logs errors
+		Logger: zap.NewNop(), // package keeper logs the errors
 	}
 	if strings.HasPrefix(c.Endpoints[0], "https://") {
 		info := transport.TLSInfo{TrustedCAFile: c.CAFile, CertFile: c.CertFile, KeyFile: c.KeyFile}

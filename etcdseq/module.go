@@ -19,14 +19,14 @@ import (
 // instead.
 var Module = fx.Module("etcdseq", fx.Provide(newCenter))
 
-// Client provides a *clientv3.Client from a Config. Leave it out if the application has a
-// client. The stop closes the client after the worker id is given back.
+// Client provides a *clientv3.Client from a Config. Leave it out if the application has a client.
+// When the application stops, it closes the client after releasing the worker id.
 var Client = fx.Module("etcdseq.client", fx.Provide(newClient))
 
 type centerParams struct {
 	fx.In
 
-	Client *clientv3.Client `optional:"true"` // else package idworker would see no center, and take another store
+	Client *clientv3.Client `optional:"true"` // if it were required, package idworker would see no center and take another store
 }
 
 func newCenter(p centerParams) (lease.Center, error) {
@@ -39,7 +39,7 @@ func newCenter(p centerParams) (lease.Center, error) {
 type clientParams struct {
 	fx.In
 
-	Config    Config `optional:"true"` // an empty one is an error that says more
+	Config    Config `optional:"true"` // an empty Config leads to a more helpful error than fx's
 	Lifecycle fx.Lifecycle
 }
 

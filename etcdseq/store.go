@@ -21,7 +21,7 @@ import (
 
 var _ engine.SplitStore = (*store)(nil)
 
-// clusterKey is the key of a namespace that has its cluster. It is none of the parts.
+// clusterKey is the key of a namespace's cluster record. It is not one of the parts.
 const clusterKey = "cluster"
 
 // store keeps the parts of namespaces in etcd.
@@ -34,11 +34,11 @@ type store struct {
 	seen map[string]observed // by namespace
 }
 
-// A cluster is what a namespace has on record of the cluster that it is in.
+// A cluster is the recorded state of the cluster that a namespace is in.
 type cluster struct {
 	ID   string `json:"id"`
-	Term uint64 `json:"term"` // of raft; it only rises
-	// Rollbacks counts how often the cluster was found to have fallen back.
+	Term uint64 `json:"term"` // the raft term; it only rises
+	// Rollbacks counts how often the cluster was found to be rolled back.
 	Rollbacks int `json:"rollbacks,omitempty"`
 }
 
@@ -49,26 +49,26 @@ func (c cluster) incarnation() string {
 	return fmt.Sprintf("%s, rolled back %d", c.ID, c.Rollbacks)
 }
 
-// observed is what this process saw last of a namespace.
+// observed is this process's last observation of a namespace.
 type observed struct {
-	text    string            // on record of the cluster
-	was, is cluster           // on record, and as it answered
-	latest  map[string]moment // of each cluster by ID, since one may come back; never changed
+	text    string            // the cluster record as stored
+	was, is cluster           // the recorded cluster, and the one that answered
+	latest  map[string]moment // of each cluster by ID, since a cluster may come back; never changed
 }
 
-// A moment is a point in the history of a cluster: the rollbacks on record, and what rises
-// between them.
+// A moment is a point in the history of a cluster: the recorded rollbacks, and the numbers that
+// rise between rollbacks.
 type moment struct {
 	rollbacks int
 	term      uint64
 	revision  int64
 }
 
-// revisionOfARollback is that of a cluster that has fallen back. Every one is below it, so that the
-// rollback shows until it is on record, even if others write meanwhile.
+// revisionOfARollback is the revision of a cluster that was rolled back. Every real revision is
+// below it, so the rollback stays visible until it is recorded, even if others write in between.
 const revisionOfARollback = math.MaxInt64
 
-// before reports whether a cluster that was seen at b has fallen back to a.
+// before reports whether a cluster that was seen at b and is now at a was rolled back.
 func (a moment) before(b moment) bool {
 	return a.rollbacks < b.rollbacks || a.rollbacks == b.rollbacks && (a.term < b.term || a.revision < b.revision)
 }
@@ -90,10 +90,10 @@ func (s *store) String() string {
 	return "etcd at " + strings.Join(hosts, ",")
 }
 
-// maxRollbacks is far more than any cluster has.
+// maxRollbacks is far more than any cluster has had.
 const maxRollbacks = 1 << 30
 
-// check returns lease.ErrDamaged unless a center can have written c.
+// check returns lease.ErrDamaged if c has a value that no center writes.
 func (c cluster) check() error {
 	if c.Rollbacks < 0 || c.Rollbacks > maxRollbacks {
 		return fmt.Errorf("%w: the key %s counts %d rollbacks, not 0 to %d", lease.ErrDamaged, clusterKey, c.Rollbacks, maxRollbacks)
@@ -101,12 +101,12 @@ func (c cluster) check() error {
 	return nil
 }
 
-// Load implements engine.SplitStore by one linearizable read.
+// Load implements engine.SplitStore with one linearizable read.
 func (s *store) Load(ctx context.Context, namespace string) (engine.Parts, error) {
 	parts, doubt, err := s.load(ctx, namespace, false)
 	if err == nil && doubt {
-		// A member that has just caught up by a snapshot tells an old term until it applies
-		// the next entry of the log. Deleting what is not there makes one.
+		// A member that has just caught up from a snapshot reports an old term until it applies the
+		// next entry of the log. Deleting a key that does not exist creates one.
 		if err = s.delete(ctx, s.prefix+namespace+"/nothing"); err == nil {
 			parts, _, err = s.load(ctx, namespace, true)
 		}
@@ -121,11 +121,11 @@ func (s *store) delete(ctx context.Context, key string) error {
 	return err
 }
 
-// load also reports whether there is doubt: only the term shows that the cluster has fallen
-// back, and is not sure to be the latest.
+// load also reports whether there is doubt: only the term indicates that the cluster was rolled
+// back, and the term may not be the latest.
 func (s *store) load(ctx context.Context, namespace string, sure bool) (parts engine.Parts, doubt bool, err error) {
 	s.mu.Lock()
-	before := s.seen[namespace] // before the read: answers may overtake one another
+	before := s.seen[namespace] // read first, since answers may overtake one another
 	s.mu.Unlock()
 	base := s.prefix + namespace + "/"
 	ctx, done := s.attempt(ctx)
@@ -165,8 +165,8 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts en
 	return parts, false, nil
 }
 
-// Swap implements engine.SplitStore by one transaction. It compares what is on record of
-// the cluster too, and keeps that up to date.
+// Swap implements engine.SplitStore with one transaction. It also compares the cluster record and
+// keeps it up to date.
 func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]string) (incarnation string, err error) {
 	s.mu.Lock()
 	before := s.seen[namespace]
@@ -197,10 +197,10 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 	if resp.Succeeded {
 		then.revision-- // before this write
 	}
-	// A member that lags may answer what writes nothing.
+	// A member that lags may answer a transaction that writes nothing.
 	latest := before.latest[before.is.ID]
 	fallen := len(puts) > 0 && id(resp.Header) == before.is.ID && then.before(latest)
-	// One that has just caught up may answer before it sets its term.
+	// A member that has just caught up may answer before it sets its term.
 	if anyTerm := (moment{then.rollbacks, latest.term, then.revision}); fallen && anyTerm.before(latest) {
 		now.revision = revisionOfARollback
 		s.see(namespace, before, now)
@@ -215,8 +215,8 @@ func (s *store) Swap(ctx context.Context, namespace string, was, is map[string]s
 	return before.is.incarnation(), nil
 }
 
-// see keeps what was observed of a cluster at a moment. A rollback shows by the latest moment until it
-// is on record.
+// see keeps the observation of a cluster at a moment. The latest moment shows a rollback until
+// the rollback is recorded.
 func (s *store) see(namespace string, now observed, at moment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +235,7 @@ func (s *store) see(namespace string, now observed, at moment) {
 
 func id(h *etcdserverpb.ResponseHeader) string { return fmt.Sprintf("%016x", h.ClusterId) }
 
-// equal is true if the key has the value, or does not exist if the value is empty.
+// equal compares the value of a key. An empty value means that the key does not exist.
 func equal(key, value string) clientv3.Cmp {
 	if value == "" {
 		return clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
@@ -243,15 +243,15 @@ func equal(key, value string) clientv3.Cmp {
 	return clientv3.Compare(clientv3.Value(key), "=", value)
 }
 
-// attempt returns the context of one call. It ends with the client too, which otherwise
-// repeats calls 40 times a second once it is closed.
+// attempt returns the context of one call. It also ends when the client is closed, because a
+// closed client otherwise repeats calls 40 times a second.
 func (s *store) attempt(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	stop := context.AfterFunc(s.client.Ctx(), cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
-// failure says what to do about an error that stays.
+// failure adds a remedy to an error that retries do not cure.
 func (s *store) failure(err error) error {
 	if err == nil {
 		return nil
@@ -260,7 +260,7 @@ func (s *store) failure(err error) error {
 	if s.client.Ctx().Err() != nil {
 		return fmt.Errorf("the client of etcd is closed: %w", lease.ErrSetup)
 	}
-	// Otherwise the pauses of the client between connections grow to two minutes.
+	// Without this, the client's pauses between connection attempts grow to two minutes.
 	s.client.ActiveConnection().ResetConnectBackoff()
 	for _, denied := range []error{rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty, rpctypes.ErrAuthFailed} {
 		if errors.Is(err, denied) {

@@ -1,5 +1,5 @@
-// Orders borrows its worker id from etcd, prints an id and waits for Ctrl-C, which gives the
-// worker id back.
+// Orders borrows its worker id from etcd, prints an id and waits for Ctrl-C, which releases the
+// worker id.
 //
 //	apt-get install etcd-server && etcd &    # or the container of etcd, with port 2379
 //	go run github.com/snowlease/snowlease/etcdseq/examples/orders@latest
@@ -44,7 +44,7 @@ func orders(out io.Writer, endpoints ...string) *fx.App {
 		etcdseq.Client, etcdseq.Module, idworker.Module, fx.NopLogger,
 		fx.Invoke(func(lc fx.Lifecycle, ids *idworker.IdWorker) {
 			lc.Append(fx.StartHook(func() error {
-				id, err := ids.NextID() // ids are available from OnStart on
+				id, err := ids.NextID() // ids are available from OnStart onward
 				_, printed := fmt.Fprintln(out, "the first id of worker", ids.Status().Worker, "is", id)
 				return errors.Join(err, printed)
 			}))
