@@ -7,8 +7,8 @@ import (
 	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
-// Config is the configuration of Module. Supply it to fx as a value, not as
-// a pointer. A zero DB or Redis is not configured.
+// Config is the configuration of Module. Supply it to fx as a value, not as a pointer. A zero DB
+// or Redis configures no client.
 type Config struct {
 	// DB configures the database. Default: none.
 	DB sqldb.Config `yaml:"db" json:"db" envPrefix:"DB_"`
@@ -16,8 +16,8 @@ type Config struct {
 	Redis redis.Config `yaml:"redis" json:"redis" envPrefix:"REDIS_"`
 }
 
-// Validate returns one error with every fault of the configured parts, or nil. It is nil
-// for a zero Config.
+// Validate returns an error that joins all problems of the configured parts, or nil. It returns
+// nil for a zero Config.
 func (c Config) Validate() error {
 	var errs []error
 	if c.DB != (sqldb.Config{}) {

@@ -11,24 +11,24 @@
 //	providers/sqlite   SQLite without cgo: sqldb.Config
 //	providers/redis    Redis, no driver: redis.Config
 //
-// Use it only in place of clients of your own: fx refuses a second *gorm.DB or
+// Do not use it together with clients that the application opens: fx refuses a second *gorm.DB or
 // redis.UniversalClient.
 //
 // # Which clients are opened
 //
-// fx opens a client if something in the application asks for it. Package idworker asks for
-// both as optional clients, which fx makes whenever anything provides them. A client that
-// Module's Config leaves out is nil, without an error. Package idworker ignores a nil client,
-// and all other users of the clients must check for nil. The modules of the other packages
-// fail instead.
+// fx opens a client if something in the application depends on it. Package idworker depends
+// optionally on both clients, and fx constructs an optional client whenever anything provides it.
+// A client that Module's Config leaves out is nil, without an error. Package idworker ignores a
+// nil client; all other users of the clients must check for nil. The modules of the other
+// packages fail instead.
 //
-// Without a Config in the fx graph there are no clients, and fx names the missing type to
-// those that require one.
+// Without a Config in the fx graph there are no clients, and fx reports the missing type to
+// constructors that require one.
 //
-// The start of the application pings each client. If there is no answer, the start fails
-// with the address and what to check. MySQL and MariaDB must answer even before, when fx
-// constructs the *gorm.DB. The stop closes the clients after it has given the worker id
-// back, since fx stops in the reverse order of construction.
+// The start of the application pings each client. If there is no answer, the start fails with the
+// address and what to check. MySQL and MariaDB must answer earlier, when fx constructs the
+// *gorm.DB. The stop closes the clients after it has released the worker id, because fx stops in
+// the reverse order of construction.
 package providers
 
 import (
@@ -47,7 +47,7 @@ import (
 )
 
 // Module provides a *gorm.DB and a redis.UniversalClient from Config. A client that is not
-// configured is nil, and it is no error if neither is.
+// configured is nil. It is not an error if neither is configured.
 var Module = fx.Module("providers", fx.Provide(newDB, newRedis))
 
 type params struct {

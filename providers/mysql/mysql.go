@@ -1,13 +1,13 @@
-// Package mysql opens MySQL or MariaDB from configuration and links no other SQL driver.
-// Package providers has all drivers.
+// Package mysql opens MySQL or MariaDB from configuration and links no other SQL driver. Package
+// providers links all drivers.
 //
 // A DSN has the form of github.com/go-sql-driver/mysql:
 //
 //	user:password@tcp(host:3306)/name?tls=true
 //
-// parseTime defaults to true, since time.Time fields of models need it. allowAllFiles,
-// allowCleartextPasswords and allowOldPasswords are refused: whoever can write the configuration
-// could name a server that asks for files of the host.
+// parseTime defaults to true, because time.Time fields of models need it. allowAllFiles,
+// allowCleartextPasswords and allowOldPasswords are refused, because anybody who can write the
+// configuration could name a server that reads files of the host.
 package mysql
 
 import (

@@ -1,7 +1,7 @@
 // Package postgres opens PostgreSQL from configuration and links no other SQL driver. Package
-// providers has all drivers.
+// providers links all drivers.
 //
-// A DSN has a form of github.com/jackc/pgx, a URL or key-value pairs:
+// A DSN has one of the two forms of github.com/jackc/pgx, a URL or key-value pairs:
 //
 //	postgres://user:password@host:5432/name?sslmode=verify-full
 //	host=host port=5432 user=user password=password dbname=name

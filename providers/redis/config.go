@@ -11,22 +11,22 @@ import (
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
-// Config configures a Redis client. A zero field has its default.
+// Config configures a Redis client. A zero field means its default.
 //
-// The kind of client depends on three fields. With Master, Addrs are Sentinels. Without
-// it, Cluster or several Addrs mean a cluster, and one address a single server.
+// Three fields decide the kind of client. If Master is set, Addrs are Sentinels. Otherwise,
+// Cluster or several Addrs select a cluster, and a single address selects a single server.
 type Config struct {
 	// Addrs are host:port addresses of the server, of nodes of the cluster, or of
 	// Sentinels. Required.
 	Addrs []string `yaml:"addrs" json:"addrs" env:"ADDRS"`
 	// Master is the name of the master that the Sentinels watch. Default: no Sentinel.
 	Master string `yaml:"master" json:"master" env:"MASTER"`
-	// Cluster says that a single address is a node of a cluster. Default: false.
+	// Cluster is set if a single address is a node of a cluster. Default: false.
 	Cluster bool `yaml:"cluster" json:"cluster" env:"CLUSTER"`
-	// DB is the number of the database; a cluster has 0 only. Default: 0.
+	// DB is the number of the database. It must be 0 for a cluster. Default: 0.
 	DB int `yaml:"db" json:"db" env:"DB"`
-	// Username and Password log in to the server. Errors and logs never include the
-	// password. White space at its end is cut.
+	// Username and Password log in to the server. Errors and logs never include the password.
+	// Trailing white space of the password is removed.
 	Username string        `yaml:"username" json:"username" env:"USERNAME"`
 	Password secret.String `yaml:"password" json:"password" env:"PASSWORD"`
 	// SentinelUsername and SentinelPassword log in to the Sentinels.
@@ -35,19 +35,19 @@ type Config struct {
 	// TLS encrypts connections and verifies servers with the host's certificate
 	// authorities. Default: false.
 	TLS bool `yaml:"tls" json:"tls" env:"TLS"`
-	// CAFile has the certificate authorities of the servers, in PEM, in place of the host's.
-	// CertFile and KeyFile are the certificate and the key of the client, in PEM. They need
-	// TLS. Default: none.
+	// CAFile holds the certificate authorities of the servers, in PEM, in place of the host's.
+	// CertFile and KeyFile hold the client's certificate and key, in PEM. All three require TLS.
+	// Default: none.
 	CAFile   string `yaml:"ca_file" json:"ca_file" env:"CA_FILE"`
 	CertFile string `yaml:"cert_file" json:"cert_file" env:"CERT_FILE"`
 	KeyFile  string `yaml:"key_file" json:"key_file" env:"KEY_FILE"`
-	// PoolSize is the maximum number of connections to each node. Default: that of
-	// go-redis, 10 per CPU.
+	// PoolSize is the maximum number of connections to each node. Default: go-redis's default, 10
+	// per CPU.
 	PoolSize int `yaml:"pool_size" json:"pool_size" env:"POOL_SIZE"`
 	// ConnectTimeout bounds each attempt to connect, and the ping at the start.
 	// Default: 5s.
 	ConnectTimeout time.Duration `yaml:"connect_timeout" json:"connect_timeout" env:"CONNECT_TIMEOUT"`
-	// Timeout bounds both the write of a command and the read of its reply. Keep it well
+	// Timeout bounds the write of a command, and separately the read of its reply. Keep it well
 	// below the interval of renewals, which is 10 s by default. Default: 2s.
 	Timeout time.Duration `yaml:"timeout" json:"timeout" env:"TIMEOUT"`
 }
@@ -69,7 +69,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate returns one error with every fault of c, or nil. It applies defaults first.
+// Validate returns an error that joins all problems of c, or nil. It applies defaults first.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	f := fault.Texts{In: "providers: redis."}

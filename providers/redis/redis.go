@@ -7,9 +7,8 @@
 //		idworker.Module, ...
 //	)
 //
-// The client has the settings that leases need: contexts bound every command, and it never
-// reads from replicas. Do not use the package in an application that already opens its
-// client.
+// The client has the settings that leases need: contexts bound every command, and it never reads
+// from replicas. Do not use the package in an application that opens its own client.
 package redis
 
 import (
@@ -42,15 +41,15 @@ var Module = fx.Module("redis", fx.Provide(func(p struct {
 }))
 
 // New returns a client for c, which connects when the application starts. New fails if c is
-// invalid. The start fails if Redis does not answer. The stop closes the client after
-// everything built on it has stopped, so after the worker id is given back. A nil log logs
-// nothing.
+// invalid. The start fails if Redis does not answer. The stop closes the client after everything
+// built on it has stopped, and so after the worker id is released. If log is nil, nothing is
+// logged.
 func New(lc fx.Lifecycle, c Config, log *slog.Logger) (redis.UniversalClient, error) {
 	client, err := newClient(c)
 	if err != nil {
 		return nil, err
 	}
-	// These are two hooks, since fx skips the OnStop of a hook whose OnStart failed.
+	// These must be two hooks, since fx skips the OnStop of a hook whose OnStart failed.
 	lc.Append(fx.StopHook(client.Close))
 	lc.Append(fx.StartHook(func(ctx context.Context) error {
 		if err := ping(ctx, c, client); err != nil {
@@ -64,8 +63,8 @@ func New(lc fx.Lifecycle, c Config, log *slog.Logger) (redis.UniversalClient, er
 	return client, nil
 }
 
-// Open returns a client for c without fx, after a ping within ctx and the connect timeout.
-// The caller must close it.
+// Open returns a client for c without fx, after a ping within ctx and the connect timeout. The
+// caller must close the client.
 func Open(ctx context.Context, c Config) (redis.UniversalClient, error) {
 	client, err := newClient(c)
 	if err != nil {
@@ -88,8 +87,8 @@ func newClient(c Config) (redis.UniversalClient, error) {
 		SentinelUsername: c.SentinelUsername, SentinelPassword: string(c.SentinelPassword),
 		PoolSize: c.PoolSize, DialTimeout: c.ConnectTimeout,
 		ReadTimeout: c.Timeout, WriteTimeout: c.Timeout,
-		// Without this, go-redis ignores deadlines of contexts at the socket, and a renewal
-		// could outlast its lease.
+		// Without this, go-redis ignores deadlines of contexts at the socket, and a renewal could
+		// outlast its lease.
 		ContextTimeoutEnabled: true,
 	}
 	var err error

@@ -1,9 +1,9 @@
-// Package secret keeps passwords of a configuration out of logs. A String prints as stars
-// when the configuration is printed, logged or encoded as text.
+// Package secret keeps passwords in a configuration out of logs. A String prints as stars when
+// the configuration is printed, logged or encoded as text.
 //
 //	redis.Config{Addrs: addrs, Password: secret.String(os.Getenv("REDIS_PASSWORD"))}
 //
-// Convert a String to a string to read the text. The text is shown in three cases:
+// Convert a String to a string to read the secret. The secret is shown in three cases:
 //
 //   - fmt prints it if the String, or a struct around it, is in an unexported field. Keep
 //     configurations in exported fields.
@@ -18,7 +18,7 @@ import (
 	"log/slog"
 )
 
-// A String is a text that must not be shown. Decoders read it like a string.
+// A String is a secret string. Decoders read it like a string.
 type String string
 
 var (
@@ -36,7 +36,7 @@ func (s String) String() string {
 	return stars
 }
 
-// Format prints what String returns for every verb, in quotes for %q and %#v.
+// Format prints the result of String for every verb, quoted for %q and %#v.
 func (s String) Format(f fmt.State, verb rune) {
 	if verb == 'q' || verb == 'v' && f.Flag('#') {
 		fmt.Fprintf(f, "%q", s.String())
@@ -45,9 +45,9 @@ func (s String) Format(f fmt.State, verb rune) {
 	_, _ = io.WriteString(f, s.String()) // as fmt does
 }
 
-// LogValue returns what String returns.
+// LogValue returns a string value of the result of String.
 func (s String) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText returns what String returns, for JSON, YAML and similar encodings. Decoding
-// does not restore the text.
+// MarshalText returns the result of String, for JSON, YAML and similar encodings. Decoding does
+// not restore the secret.
 func (s String) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -1,5 +1,5 @@
-// Package sqldb has the configuration of a database, for the modules of packages mysql, postgres
-// and sqlite. Package providers has all drivers, and lets the configuration choose.
+// Package sqldb defines the configuration of a database, for the modules of packages mysql,
+// postgres and sqlite. Package providers links all drivers, and its configuration chooses one.
 //
 //	fx.New(
 //		fx.Supply(sqldb.Config{DSN: dsn}),
@@ -7,7 +7,7 @@
 //		idworker.Module, ...
 //	)
 //
-// Do not use it in an application that already opens its *gorm.DB.
+// Do not use it in an application that opens its own *gorm.DB.
 package sqldb
 
 import (
@@ -21,23 +21,23 @@ import (
 	"github.com/snowlease/snowlease/providers/secret"
 )
 
-// Config configures a database. A zero field has its default.
+// Config configures a database. A zero field means its default.
 type Config struct {
-	// Driver is the name of a linked driver: mysql (also for MariaDB), postgres or
-	// sqlite. Default: the one whose form the DSN has, such as mysql for
+	// Driver is the name of a linked driver: mysql (also for MariaDB), postgres or sqlite. Default:
+	// the driver that the form of the DSN suggests, such as mysql for
 	// user:password@tcp(host:3306)/db.
 	Driver string `yaml:"driver" json:"driver" env:"DRIVER"`
-	// DSN is the driver's data source name: see packages mysql, postgres and sqlite.
-	// Errors and logs never include its password. White space at its end is cut. Required.
+	// DSN is the driver's data source name: see packages mysql, postgres and sqlite. Errors and logs
+	// never include its password. Trailing white space is removed. Required.
 	DSN secret.String `yaml:"dsn" json:"dsn" env:"DSN"`
 	// MaxOpen is the maximum number of connections. Default: 20.
 	MaxOpen int `yaml:"max_open" json:"max_open" env:"MAX_OPEN"`
 	// MaxIdle is the maximum number of idle connections to keep, at most MaxOpen.
 	// Default: 10, or MaxOpen if that is less.
 	MaxIdle int `yaml:"max_idle" json:"max_idle" env:"MAX_IDLE"`
-	// MaxLifetime is the age at which a connection is closed instead of reused, so that
-	// even a busy pool follows changes of the host's address. It interrupts no statement.
-	// Default: 30m.
+	// MaxLifetime is the age at which the pool closes a connection instead of reusing it, so that
+	// even a busy pool follows changes of the host's address. It interrupts no statement. Default:
+	// 30m.
 	MaxLifetime time.Duration `yaml:"max_lifetime" json:"max_lifetime" env:"MAX_LIFETIME"`
 	// MaxIdleTime is how long a connection may be idle before it is closed. Default: 5m.
 	MaxIdleTime time.Duration `yaml:"max_idle_time" json:"max_idle_time" env:"MAX_IDLE_TIME"`
@@ -48,8 +48,8 @@ type Config struct {
 	SlowQuery time.Duration `yaml:"slow_query" json:"slow_query" env:"SLOW_QUERY"`
 }
 
-// forms are the forms of a DSN of each driver. The first one counts: a password may look like the
-// form of another.
+// forms are the DSN forms of each driver. The first match counts, since a password may look like
+// the form of another driver.
 var forms = []struct {
 	driver string
 	form   *regexp.Regexp
@@ -76,8 +76,8 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate returns one error with every fault of c, or nil. It applies defaults first. It
-// does not parse the DSN, which the driver does later.
+// Validate returns an error that joins all problems of c, or nil. It applies defaults first. It
+// does not parse the DSN; the driver does that later.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	f := fault.Texts{In: "providers: db."}

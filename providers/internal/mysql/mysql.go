@@ -14,9 +14,8 @@ import (
 	"github.com/snowlease/snowlease/providers/internal/sqlopen"
 )
 
-// Driver returns the driver named mysql. The server must
-// answer within the connect timeout when the database is opened, not only at the start,
-// since GORM asks it for its version.
+// Driver returns the driver named mysql. The server must answer within the connect timeout when
+// the database is opened, not only at the start, because GORM queries its version.
 func Driver() sqlopen.Driver {
 	return sqlopen.Driver{
 		Name: "mysql",
@@ -45,7 +44,7 @@ func open(ctx context.Context, dsn string, connect time.Duration) (sqlopen.Targe
 	if err != nil {
 		return sqlopen.Target{}, errors.New("it cannot be parsed")
 	}
-	// GORM's question for the version has no timeout.
+	// GORM's query for the version has no timeout.
 	t.Err = errors.Join(probe.PingContext(ctx), probe.Close())
 	t.Dialector = mysql.Open(c.FormatDSN())
 	return t, nil

@@ -37,11 +37,11 @@ func open(_ context.Context, dsn string, connect time.Duration) (sqlopen.Target,
 	}, nil
 }
 
-// with returns a DSN of either form with a setting added.
+// with adds a setting to a DSN of either form.
 func with(dsn, setting string) string {
 	switch {
 	case !pgdsn.IsURL(dsn):
-		return setting + " " + dsn // not at the end, where an empty value would swallow it
+		return setting + " " + dsn // not at the end, where it would become part of an empty value
 	case strings.Contains(dsn, "?"):
 		return dsn + "&" + setting
 	}

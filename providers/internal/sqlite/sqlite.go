@@ -15,8 +15,8 @@ import (
 	"github.com/snowlease/snowlease/providers/internal/sqlopen"
 )
 
-// Driver returns the driver named sqlite. The constructor
-// opens the file and creates it if it does not exist. Its folder must exist.
+// Driver returns the driver named sqlite. Opening a database opens the file, and creates it if it
+// does not exist. Its folder must exist.
 func Driver() sqlopen.Driver {
 	return sqlopen.Driver{
 		Name: "sqlite",
@@ -36,8 +36,8 @@ func open(_ context.Context, dsn string, _ time.Duration) (sqlopen.Target, error
 		return sqlopen.Target{}, errors.New("its parameters cannot be parsed")
 	}
 	name := strings.TrimPrefix(path, "file:")
-	// Each connection would have its own database. This is not so with vfs=memdb, whose
-	// databases are shared by name.
+	// Each connection would have its own database, except with vfs=memdb, whose databases are shared
+	// by name.
 	memory := name == "" || strings.Contains(name, ":memory:") || set.Get("mode") == "memory"
 	params := defaults(set, memory)
 	if query != "" {

@@ -1,5 +1,5 @@
-// Package sqlopen opens a *gorm.DB from configuration, with the drivers that it is given. It links
-// none itself.
+// Package sqlopen opens a *gorm.DB from configuration, with the drivers of its caller. It links
+// no driver itself.
 package sqlopen
 
 import (
@@ -25,11 +25,11 @@ import (
 type Driver struct {
 	// Name is the value of sqldb.Config.Driver that selects the driver.
 	Name string
-	// Form is an example of a DSN for errors. Hint says what to check if the database
-	// does not answer.
+	// Form is an example of a DSN, for errors. Hint is what to check if the database does not
+	// answer.
 	Form, Hint string
-	// Open parses a DSN. It does only the I/O that gorm.Open needs, within ctx. Its
-	// errors show no part of the DSN but the address.
+	// Open parses a DSN. It does only the I/O that gorm.Open needs, within ctx. Its errors include
+	// no part of the DSN except the address.
 	Open func(ctx context.Context, dsn string, connect time.Duration) (Target, error)
 }
 
@@ -47,7 +47,8 @@ type Target struct {
 	Err error
 }
 
-// Params are what the constructor of New takes from fx. Without a Logger GORM logs nothing.
+// Params are the parameters of the constructors that New returns. Without a Logger, GORM logs
+// nothing.
 type Params struct {
 	fx.In
 
@@ -56,27 +57,26 @@ type Params struct {
 	Logger    *slog.Logger `optional:"true"`
 }
 
-// New returns a constructor for fx.Provide that opens the database of Params.Config with
-// one of the drivers. The constructor fails if the Config is invalid or its driver is not
-// among them. The start of the application fails if the database does not answer. The stop
-// closes the pool after everything built on it has stopped, so after the worker id is
-// given back.
+// New returns a constructor for fx.Provide that opens the database of Params.Config with one of
+// the drivers. The constructor fails if the Config is invalid or its driver is not one of them.
+// The start of the application fails if the database does not answer. The stop closes the pool
+// after everything built on it has stopped, and so after the worker id is released.
 func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
 	return func(p Params) (*gorm.DB, error) {
 		db, ping, err := open(context.Background(), p.Config, p.Logger, drivers)
 		if err != nil {
 			return nil, err
 		}
-		// These are two hooks, since fx skips the OnStop of a hook whose OnStart failed.
+		// These must be two hooks, since fx skips the OnStop of a hook whose OnStart failed.
 		p.Lifecycle.Append(fx.StopHook(func() error { return Close(db) }))
 		p.Lifecycle.Append(fx.StartHook(ping))
 		return db, nil
 	}
 }
 
-// Open opens the database of c with one of the drivers, without fx, and pings it within
-// ctx and the connect timeout. The caller must close it with Close. log gets failed and slow
-// statements; with nil, nothing is logged.
+// Open opens the database of c with one of the drivers, without fx, and pings it within ctx and
+// the connect timeout. The caller must close it with Close. Open logs failed and slow statements
+// to log, unless log is nil.
 func Open(ctx context.Context, c sqldb.Config, log *slog.Logger, drivers ...Driver) (*gorm.DB, error) {
 	db, ping, err := open(ctx, c, log, drivers)
 	if err != nil {
@@ -88,7 +88,7 @@ func Open(ctx context.Context, c sqldb.Config, log *slog.Logger, drivers ...Driv
 	return db, nil
 }
 
-// Close closes the pool of db, which Open has opened.
+// Close closes the pool of a db that Open returned.
 func Close(db *gorm.DB) error {
 	pool, err := db.DB()
 	if err == nil {
@@ -127,8 +127,8 @@ func open(ctx context.Context, c sqldb.Config, log *slog.Logger, drivers []Drive
 		return nil, nil, unreachable(t.Err)
 	}
 	db, err := gorm.Open(t.Dialector, &gorm.Config{
-		// An application whose configuration chooses the driver needs errors that do
-		// not depend on it, such as gorm.ErrDuplicatedKey.
+		// An application whose configuration chooses the driver needs errors that do not depend on the
+		// driver, such as gorm.ErrDuplicatedKey.
 		TranslateError: true,
 		// ping does so below, within a context.
 		DisableAutomaticPing: true,
