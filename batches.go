@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Batches counts successful calls of NextIDs by how many ids they returned. Calls with an
-// empty slice are not counted.
+// Batches counts successful calls of NextIDs by the number of ids returned. Calls with an empty
+// slice are not counted.
 type Batches struct {
 	UpTo10   int64 `json:"up_to_10"`
 	UpTo100  int64 `json:"up_to_100"`

@@ -11,14 +11,16 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Fixed returns a worker with the given worker id, for tests and laptops. It has no center:
-// ids are unique only while no other worker has that worker id, in this process or another,
-// and the host's clock does not step back across a restart. A burst may run ahead of the clock, by
-// a second or two ticks. Close waits until the clock has passed the last id, so that the next worker
-// repeats none, and returns an error if that takes more than 5 s. After a crash, wait that long.
+// Fixed returns a worker with the given worker id, for tests and laptops. It has no center, so
+// ids are unique only if no other worker has that worker id, in this process or another, and if
+// the host's clock does not step back across a restart. A burst may run ahead of the clock by the
+// larger of a second and two ticks. Close waits until the clock has passed the last id, so that
+// the next worker issues no duplicates, and returns an error if that takes more than 5 s. After a
+// crash, wait that long.
 //
-// Of cfg, only Layout, Business, MaxAhead, Holder, Logger and Namespace matter, which is "local" by
-// default. Errors: all faults of these joined in one, or a worker id that the layout has not.
+// Fixed uses only the Layout, Business, MaxAhead, Holder, Logger and Namespace of cfg. Namespace
+// is "local" by default. Errors: an error that joins all problems of these fields, or a worker id
+// outside the layout.
 func Fixed(worker int64, cfg Config) (*Worker, error) {
 	cfg.Namespace, cfg.Layout = cmp.Or(cfg.Namespace, "local"), cfg.Layout.WithDefaults()
 	gen, err := newGenerator(cfg)

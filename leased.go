@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// leased issues ids under a worker id lent by a center.
+// leased issues ids with a worker id leased from a center.
 type leased struct {
 	generated
 	keeper *keeper.Keeper
@@ -44,7 +44,7 @@ func (l *leased) Start(ctx context.Context) ([]any, error) {
 	}
 	facts := []any{"pool", fmt.Sprintf("%d-%d of %d", l.pool.First, l.pool.Last, l.pool.Size), "good_for_replicas", l.pool.Replicas()}
 	if g := l.keeper.Status().Grant; g.Floor > g.Now {
-		ahead := time.Duration(g.Floor-g.Now) * time.Millisecond // until the clock has caught up
+		ahead := time.Duration(g.Floor-g.Now) * time.Millisecond // for this long, ids are ahead of the clock
 		facts = append(facts, "ids_ahead", ahead)
 	}
 	return facts, nil
@@ -52,7 +52,7 @@ func (l *leased) Start(ctx context.Context) ([]any, error) {
 
 func (l *leased) Close() error { return l.keeper.Stop(context.Background()) }
 
-// Reset refuses a center of one host: the copy may have the same host.
+// Reset fails for a center of one host, because the copy may have the same host.
 func (l *leased) Reset(ctx context.Context) error {
 	if l.center.Uniqueness != "" {
 		return errCopies
@@ -81,7 +81,7 @@ func (l *leased) Report(st *Status) {
 
 func (l *leased) Extras() lease.Extras { return l.center }
 
-// generated is what leased and fixed have in common.
+// generated is the common part of leased and fixed.
 type generated struct{ gen *generator.Generator }
 
 func newGenerator(cfg Config) (generated, error) {

@@ -1,27 +1,27 @@
 // Package snowlease issues unique, time-ordered 64-bit ids. Every process leases a snowflake
-// worker id of its own from the database, Redis or etcd that its service already runs. Ids
-// stay unique through paused processes, clock steps, crashes and failovers.
+// worker id from the database, Redis or etcd that its service already runs. Ids stay unique
+// through paused processes, clock steps, crashes and failovers.
 //
-// A center lends the worker ids:
+// A center leases the worker ids:
 //
 //	center, err := dbseq.Open("mysql", dsn) // or redisseq.New(client), hostseq.New(cfg, layout)
 //	w, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: "orders"})
 //	defer w.Close()
 //	id, err := w.NextID()
 //
-// Tests and laptops use Fixed, which needs no center. Package idworker is the same for fx, with
-// configuration files and a choice of the center. Ids have gaps: do not use them where numbers
-// must be consecutive.
+// Tests and laptops use Fixed, which needs no center. Package idworker adapts this package to fx
+// and opens the center that a configuration file names. Ids have gaps: do not use them where
+// numbers must be consecutive.
 //
-// Open borrows a worker id from the center and renews the lease in the background; Close gives
-// the worker id back, so catch SIGTERM, as by signal.NotifyContext. If no worker id is free, Open
-// waits for Config.Wait and then fails. It never falls back to a default or shared worker id. The
-// first ids of a namespace carry times up to Config.MaxTTL ahead, 30 s by default, until the clock
-// has caught up. Worker.Decode tells the time, worker id and sequence of an id.
+// Open borrows a worker id from the center and renews the lease in the background. Close releases
+// the worker id, so handle SIGTERM, for example with signal.NotifyContext. If no worker id is
+// free, Open waits for Config.Wait and then fails. It never falls back to a default or shared
+// worker id. The first ids of a namespace carry times up to Config.MaxTTL ahead, 30 s by default,
+// until the clock has caught up. Worker.Decode returns the time, worker id and sequence of an id.
 //
-// While the center is unreachable, ids continue to the ceiling of the lease: the latest time
-// that they may carry, Config.TTL after the last renewal. Then NextID returns ErrLeaseExpired
-// until the center is back. If a lease is lost, the process borrows another worker id.
+// While the center is unreachable, ids continue to the ceiling of the lease: the latest time that
+// they may carry, Config.TTL after the last renewal. Then NextID returns ErrLeaseExpired until
+// the center is back. If a lease is lost, the process borrows another worker id.
 //
 // Package lease describes the protocol, the threats it covers and those it does not.
 package snowlease
@@ -37,16 +37,17 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Open returns a worker that is ready to issue ids. It holds its worker id until Close, also
-// after ctx has ended. The caller closes the center after that.
+// Open returns a worker that is ready to issue ids. The worker holds its worker id until Close,
+// even after ctx has ended. The caller closes the center after the worker.
 //
 // Open waits for a worker id as long as ctx and cfg.Wait allow, and then returns an error that
 // wraps the cause. The first start in a namespace waits about 2.3 s with the defaults: see Init.
 //
-// Errors, to tell apart with errors.As and errors.Is: all faults of cfg joined in one,
-// *lease.NoFreeWorkerError, *lease.QuarantineError, *lease.MismatchError, *lease.ClockError,
-// lease.ErrSetup for what a new start cannot mend, such as a missing right or a wrong password,
-// lease.ErrDamaged, and other errors of the center. After an error there is nothing to stop.
+// Errors, for errors.As and errors.Is: an error that joins all problems of cfg;
+// *lease.NoFreeWorkerError, *lease.QuarantineError, *lease.MismatchError, *lease.ClockError;
+// lease.ErrSetup if another attempt cannot succeed, such as for a missing right or a wrong
+// password; lease.ErrDamaged; and other errors of the center. After an error there is nothing to
+// close.
 func Open(ctx context.Context, center lease.Center, cfg Config) (*Worker, error) {
 	w, err := New(center, cfg)
 	if err != nil {
@@ -58,13 +59,13 @@ func Open(ctx context.Context, center lease.Center, cfg Config) (*Worker, error)
 	return w, nil
 }
 
-// Init creates the namespace of cfg, which no process has used before. The first start then waits
-// for nothing, and ids carry no times ahead of the clock. If the namespace was used and its records
-// were lost, Init makes ids come twice.
+// Init creates the namespace of cfg, which no process may have used before. The first start then
+// does not wait, and ids carry no times ahead of the clock. If the namespace was used and its
+// records were lost, Init causes duplicate ids.
 //
-// Errors: all faults of cfg joined in one, lease.ErrExists if the center has any record of the
-// namespace, errors.ErrUnsupported for a center without Init, such as that of hostseq, and other
-// errors of the center.
+// Errors: an error that joins all problems of cfg; lease.ErrExists if the center has any record
+// of the namespace; errors.ErrUnsupported for a center without Init, such as a center of hostseq;
+// and other errors of the center.
 func Init(ctx context.Context, center lease.Center, cfg Config) error {
 	f := &fault.List{In: "snowlease: config"}
 	_, req := cfg.plan(f, itself, true)
@@ -82,10 +83,10 @@ func Init(ctx context.Context, center lease.Center, cfg Config) error {
 	return nil
 }
 
-// New returns a worker that Worker.Start starts, for programs that build all their parts
-// before they start any. It does no I/O. The error joins all faults of cfg.
+// New returns a worker that Worker.Start starts, for programs that construct all their parts
+// before they start any. It does no I/O. Its error joins all problems of cfg.
 func New(center lease.Center, cfg Config) (*Worker, error) {
-	with, ok := center.(source.With[Status]) // of another package of this module
+	with, ok := center.(source.With[Status]) // a source from another package of this module
 	if !ok {
 		with.Center = center
 	}

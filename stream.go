@@ -8,12 +8,12 @@ import (
 	"github.com/snowlease/snowlease/internal/source"
 )
 
-// A Stream issues a worker's ids with one business number: see Worker.For. It shares the
-// worker id, the sequence and the lifetime of its worker. All methods are safe for
-// concurrent use. The zero Stream is not usable.
+// A Stream issues a worker's ids with one business number: see Worker.For. It shares the worker
+// id, the sequence and the lifetime of its worker. All methods are safe for concurrent use. The
+// zero Stream is not usable.
 type Stream struct {
 	ids source.Stream
-	gen generator.Stream // ids, if they are of that type, for direct calls
+	gen generator.Stream // the same source, if it is a generator.Stream, for direct calls
 	of  *Worker
 }
 
@@ -53,10 +53,10 @@ func (s *Stream) NextIDs(ctx context.Context, dst []int64) error {
 	return nil
 }
 
-// For returns a Stream with another business number, 0 to 2^BusinessBits - 1 of the layout.
-// Ids of one business number ascend. Ids of different business numbers ascend from tick to
-// tick, but not within a tick. A number out of range is an error. The methods of the Stream
-// can be called before the start; they return ErrNotStarted until then.
+// For returns a Stream with another business number, 0 to 2^BusinessBits - 1 of the layout. Ids
+// of one business number ascend. Ids of different business numbers ascend from tick to tick, but
+// not within a tick. A number out of range is an error. The methods of the Stream may be called
+// before the start; they then return ErrNotStarted.
 func (w *Worker) For(business int64) (*Stream, error) {
 	ids, err := w.source.For(business)
 	if err != nil {
