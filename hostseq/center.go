@@ -16,8 +16,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// center lends worker ids of this host to this process. Unlike other centers, it keeps
-// its grants in memory, because a lock belongs to a process.
+// center leases worker ids of this host to this process. Unlike other centers, it keeps its
+// grants in memory, because a lock belongs to a process.
 type center struct {
 	choice
 	maxBehind time.Duration
@@ -25,9 +25,9 @@ type center struct {
 	unit      time.Duration // of the layout
 	now       func() time.Time
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	held  map[holder]*loan
-	until int64 // without records: no range begins before it, or 0 before the first borrow
+	until int64 // without records: no range begins earlier, or 0 before the first borrow
 }
 
 type holder struct {
@@ -37,7 +37,7 @@ type holder struct {
 
 func holderOf(r lease.Request) holder { return holder{r.Namespace, r.Owner} }
 
-// A loan is a grant that has not been given back.
+// A loan is a grant that has not been released.
 type loan struct {
 	lease.Grant
 	file *os.File // locked; nil if no record is kept
@@ -46,12 +46,12 @@ type loan struct {
 // Option configures a center in New. A nil Option is ignored.
 type Option func(*center) error
 
-// WithMaxAhead sets how far ids may run ahead of the clock, 0 to 2h, which is Config.MaxAhead
-// of package snowlease. If no record shows the last use of a worker id, ids start that far
-// ahead. Default: 1s, or two time units of the layout if that is longer.
+// WithMaxAhead sets how far ids may run ahead of the clock, 0 to 2h. Use the value of
+// Config.MaxAhead of package snowlease. If no record shows the last use of a worker id, ids start
+// that far ahead. Default: 1s, or two time units of the layout if that is longer.
 func WithMaxAhead(d time.Duration) Option {
 	return func(c *center) error {
-		if d < 0 || d > 2*time.Hour { // two of the longest time units
+		if d < 0 || d > 2*time.Hour { // twice the longest time unit
 			return fmt.Errorf("local: MaxAhead %v is not from 0 to 2h", d)
 		}
 		c.maxAhead = d
@@ -71,15 +71,15 @@ func WithClock(now func() time.Time) Option {
 	}
 }
 
-// New returns a center that lends worker ids of the layout from the source of cfg. It looks at
-// the host and creates the directory. A center keeps its grants in memory: renew and release a
-// grant with the center that lent it. Close drops the worker ids that were not given back, as the
-// end of the process would. Its lease.Extras have the promise of the source, warnings, and a Lister
-// of the worker ids that were ever lent on this host, or of none without records. A crashed holder
-// is listed until its ceiling.
+// New returns a center that leases worker ids of the layout from the source of cfg. It inspects
+// the host and creates the directory. The center keeps its grants in memory: renew and release a
+// grant with the center that granted it. Close drops the worker ids that were not released, as
+// the end of the process would. The center's lease.Extras have the uniqueness of the source,
+// warnings, and a Lister. The Lister lists the worker ids that were ever leased on this host, or
+// none without records. It lists a crashed holder until that holder's ceiling.
 //
-// The error lists all faults of cfg, or says why the source cannot be used on this
-// host, or which option is invalid.
+// The error joins all problems of cfg, or reports why the source cannot be used on this host or
+// which option is invalid.
 func New(cfg Config, layout snowflake.Layout, opts ...Option) (lease.Center, error) {
 	return newCenter(cfg, layout, inspect(), opts...)
 }
@@ -121,14 +121,14 @@ func (c *center) String() string {
 	return fmt.Sprintf("local (%s in %s)", c.source, string(c.dir))
 }
 
-// Acquire lends a worker id from the source. It returns the same worker id to the same
-// owner. It ignores req.MaxLead and req.CallerTime. It does not end with ctx once it has begun to
-// use the disk.
+// Acquire leases a worker id from the source. It returns the same worker id to the same owner. It
+// ignores req.MaxLead and req.CallerTime. Once it has begun to use the disk, it continues even if
+// ctx ends.
 //
 // Errors: *lease.NoFreeWorkerError if source lock or hash finds no worker id; ErrHeld;
-// ErrClockBehind; *lease.QuarantineError without records; *lease.MismatchError; and, wrapped
-// with lease.ErrSetup, lease.ErrDamaged, or the error for a missing directory or for a range
-// without the worker id of source explicit.
+// ErrClockBehind; *lease.QuarantineError without records; *lease.MismatchError; and, wrapped with
+// lease.ErrSetup, lease.ErrDamaged, or the error for a missing directory or for a range without
+// the worker id of source explicit.
 func (c *center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,7 +140,7 @@ func (c *center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 			lease.ErrSetup, c.number, req.First, req.Last, req.Namespace)
 	}
 	if l := c.held[holderOf(req)]; l != nil && c.intact(l) {
-		err := l.save(l.Ceiling) // a release may have lowered it and failed
+		err := l.save(l.Ceiling) // a release may have lowered the mark and failed
 		if err != nil {
 			return lease.Grant{}, err
 		}
@@ -165,10 +165,10 @@ func (c *center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	return c.search(req)
 }
 
-// outlast lets no range begin, without records, before the clock has passed what a predecessor
-// may have used ahead of it, and what this process has used. The range cannot begin ahead of the
-// clock instead: a generator's MaxAhead counts from there, so the next process would have to
-// begin further ahead.
+// outlast delays a range without records until the clock has passed every time that a predecessor
+// may have used ahead of it, and every time that this process has used. The range cannot begin
+// ahead of the clock instead: a generator's MaxAhead counts from its beginning, so the next
+// process would have to begin further ahead.
 func (c *center) outlast(req lease.Request) error {
 	now := c.now()
 	if c.until == 0 {
@@ -183,12 +183,12 @@ func (c *center) outlast(req lease.Request) error {
 	}
 }
 
-// search takes a free worker id. The order is
+// search leases a free worker id. It tries them in this order:
 //
-//   - the least recently used;
-//   - those without a file, at random, so that processes that should share the directory
-//     but do not rarely collide;
-//   - those with a mark ahead of the clock, as a crash leaves them.
+//   - worker ids with a file, the least recently used first;
+//   - worker ids without a file, in random order, so that processes that should share the
+//     directory but do not rarely collide;
+//   - worker ids with a mark ahead of the clock, such as after a crash.
 func (c *center) search(req lease.Request) (lease.Grant, error) {
 	records, err := c.dir.list(req.Namespace)
 	if err != nil {
@@ -212,7 +212,7 @@ func (c *center) search(req lease.Request) (lease.Grant, error) {
 	if past, _ := slices.BinarySearchFunc(candidates, slot{mark: now.UnixMilli() + 1}, byMark); past < len(candidates) {
 		soonest = time.UnixMilli(candidates[past].mark + 1)
 	}
-	var other error // the first one that explains more than ErrHeld
+	var other error // the first error that explains more than ErrHeld
 	for _, s := range candidates {
 		g, err := c.take(req, s.worker)
 		if err == nil {
@@ -229,7 +229,7 @@ func (c *center) search(req lease.Request) (lease.Grant, error) {
 	return lease.Grant{}, fmt.Errorf("local: %s: %w", c.String(), err)
 }
 
-// take lends worker id w unless it is held.
+// take leases worker id w unless it is held.
 func (c *center) take(req lease.Request, w int64) (lease.Grant, error) {
 	l := &loan{Grant: lease.Grant{Request: req, Worker: w}}
 	var r record
@@ -265,7 +265,7 @@ func (c *center) take(req lease.Request, w int64) (lease.Grant, error) {
 
 func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 
-// save writes the mark, before any time up to it is used.
+// save writes the mark. The caller uses no time up to it before save has returned.
 func (l *loan) save(mark int64) error {
 	if l.file == nil {
 		return nil
@@ -273,7 +273,7 @@ func (l *loan) save(mark int64) error {
 	return write(l.file, record{Worker: l.Worker, Token: l.Token, Mark: mark, Since: l.Since, Owner: l.Owner, Holder: l.Holder})
 }
 
-// intact reports whether the file that l locks is still the one at its path. If not, it
+// intact reports whether the file that l locks is still the file at its path. If not, intact
 // drops the loan.
 func (c *center) intact(l *loan) bool {
 	if l.file == nil || c.dir.same(l.file, c.dir.path(l.Namespace, l.Worker)) {
@@ -321,7 +321,7 @@ func (c *center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 	return g, nil
 }
 
-// Release gives g back. It returns lease.ErrLost as Renew does.
+// Release ends the lease of g. It returns lease.ErrLost in the same cases as Renew.
 func (c *center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -366,8 +366,8 @@ func (c lister) Slots(ctx context.Context, namespace string) ([]lease.Slot, erro
 	return slots, err
 }
 
-// Close drops the worker ids that were not given back, as the end of the process would.
-// Their next holders start above their ceilings.
+// Close drops the worker ids that were not released, as the end of the process would. Their next
+// holders start above the ceilings of the dropped grants.
 func (c *center) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Source is where a worker id comes from.
+// Source selects how worker ids are found.
 type Source string
 
 // The sources.
@@ -20,42 +20,39 @@ const (
 	Hash     Source = "hash"     // machine and process id; may collide
 )
 
-// DefaultMaxBehind is the default of Config.MaxBehind.
+// DefaultMaxBehind is the default value of Config.MaxBehind.
 const DefaultMaxBehind = 5 * time.Minute
 
-// Config says how worker ids are found. Zero fields take the default.
+// Config configures how worker ids are found. A zero field means its default.
 type Config struct {
-	// Source is explicit, lock or hash. Default: explicit if Worker is set, else lock.
+	// Source is explicit, lock or hash. Default: explicit if Worker is set, and lock otherwise.
 	Source Source `yaml:"source" json:"source" env:"SOURCE"`
 	// Worker is the worker id of source explicit, 0 to Layout.Workers()-1. Other sources
 	// refuse it.
 	Worker *int64 `yaml:"worker" json:"worker" env:"WORKER"`
-	// Dir is the absolute path of the directory for locks and records, which the
-	// processes of the host share. It is created with mode 0700 if necessary, and
-	// refused if everyone can write to it, or another user could put another directory in
-	// its place, which is not checked on Windows. Its group, if it may write, is trusted as
-	// the service is. Choose one that a restart keeps, so none below /tmp. In a container
-	// that shows itself as one (Docker, Podman, Kubernetes), source lock refuses the default,
-	// which other containers do not see.
-	// Default: /var/lib/snowlease for root, else $XDG_STATE_HOME/snowlease,
-	// ~/.local/state/snowlease, on macOS ~/Library/Application Support/snowlease or, on
-	// Windows, %LocalAppData%\snowlease.
+	// Dir is the absolute path of the directory for locks and records, which the processes of the
+	// host share. It is created with mode 0700 if necessary. It is refused if everyone can write to
+	// it, or if another user could replace it (which is not checked on Windows). If its group may
+	// write, the group is trusted like the service. Choose a directory that survives a restart, so
+	// none below /tmp. In a recognizable container (Docker, Podman, Kubernetes), source lock refuses
+	// the default, which other containers do not see. Default: /var/lib/snowlease for root. For
+	// other users $XDG_STATE_HOME/snowlease, or ~/.local/state/snowlease, or on macOS
+	// ~/Library/Application Support/snowlease. On Windows, %LocalAppData%\snowlease.
 	Dir string `yaml:"dir" json:"dir" env:"DIR"`
-	// MaxBehind is how far the clock of the host may have been set back, at most 24h.
-	// Ids continue above the last use, ahead of the clock. The lease's MaxTTL is allowed
-	// on top, because a crash may leave the record of the last use that far ahead.
-	// Default: 5m.
+	// MaxBehind is how far the host's clock may have been set back, at most 24h. Ids continue above
+	// the last use, ahead of the clock. The lease's MaxTTL is allowed in addition, because a crash
+	// may leave the record of the last use that far ahead. Default: 5m.
 	MaxBehind time.Duration `yaml:"max_behind" json:"max_behind" env:"MAX_BEHIND"`
-	// Stateless works without a directory, locks and records, on a host that has no
-	// place for them. It relies on the clock of the host, which must not be set back
-	// across a restart, and does not detect other processes. A start waits for WithMaxAhead and two
-	// ticks, because a process before may have run that far ahead of the clock. Source lock
-	// refuses it, and it excludes Dir. Default: false.
+	// Stateless works without a directory, locks and records, on a host that has no place for them.
+	// It relies on the host's clock, which must not be set back across a restart, and does not
+	// detect other processes. A start waits for WithMaxAhead and two ticks, because an earlier
+	// process may have run that far ahead of the clock. Source lock refuses Stateless, and Dir
+	// cannot be set with it. Default: false.
 	Stateless bool `yaml:"stateless" json:"stateless" env:"STATELESS"`
 }
 
-// withDefaults returns c with its zero fields filled in, except Dir, which depends on the
-// host.
+// withDefaults returns c with defaults for its zero fields, except Dir, whose default depends on
+// the host.
 func (c Config) withDefaults() Config {
 	if c.Source == "" {
 		c.Source = Lock
@@ -67,14 +64,14 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate fills in defaults and returns all faults of c for the layout joined into one
-// error, or nil. It does not look at the host.
+// Validate applies the defaults and returns an error that joins all problems of c for the layout,
+// or nil. It does not inspect the host.
 func (c Config) Validate(l snowflake.Layout) error {
 	c = c.withDefaults()
 	f := fault.List{In: "local: config"}
 	if err := l.Validate(); err != nil {
 		f.Take(err, func(string) string { return "layout" })
-		l = snowflake.Layout{} // to report the other faults too
+		l = snowflake.Layout{} // so that the other problems are reported too
 	}
 	l = l.WithDefaults()
 	fault.OneOf(&f, "source", c.Source, Explicit, Lock, Hash)

@@ -22,7 +22,7 @@ func inspect() host {
 	name, _ := os.Hostname()
 	h := host{container: inContainer(os.Getenv, exists)}
 	var macs []string
-	interfaces, _ := net.Interfaces() // without them, the rest has to differ
+	interfaces, _ := net.Interfaces() // without interfaces, the other parts have to differ
 	for _, i := range interfaces {
 		if i.Flags&net.FlagUp != 0 && i.Flags&net.FlagLoopback == 0 {
 			macs = append(macs, i.HardwareAddr.String())
@@ -45,14 +45,14 @@ func inContainer(env func(string) string, exists func(string) bool) bool {
 		exists("/.dockerenv") || exists("/run/.containerenv")
 }
 
-// defaultDir returns a directory that survives a restart of the host, unlike /var/lock
-// and /tmp, and that only its user can write to. It fails for a service without such a
-// directory, because a private /tmp would look like a shared one.
+// defaultDir returns a directory that survives a restart of the host, unlike /var/lock and /tmp,
+// and that only its user can write to. It fails for a service without such a directory, because a
+// private /tmp would look like a shared one.
 func defaultDir(system string, uid int, env func(string) string) (string, error) {
 	home := env("HOME")
 	var base string
 	switch {
-	case system == "windows": // the user's profile is closed to other users
+	case system == "windows": // the user's profile is inaccessible to other users
 		if base = env("LOCALAPPDATA"); !filepath.IsAbs(base) {
 			return "", errors.New("there is no directory for locks and records: %LocalAppData% is not set")
 		}

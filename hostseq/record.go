@@ -10,17 +10,17 @@ import (
 // A record is the content of a slot file. Times are Unix milliseconds.
 type record struct {
 	Worker int64
-	Token  int64 // 0 if never lent
-	Mark   int64 // no time above it was used
+	Token  int64 // 0 if never leased
+	Mark   int64 // no later time was used
 	Since  int64
 	Owner  [16]byte
-	Holder string // empty if given back or never lent
+	Holder string // empty if released or never leased
 }
 
-// recordSize is the size of a disk sector, which is written whole or not at all.
+// recordSize is the size of a disk sector, which is written as a whole or not at all.
 const recordSize = 512
 
-// Tokens and times are below maxNumber. As a time it lies in the year 33658.
+// Tokens and times are below maxNumber. As a time, maxNumber lies in the year 33658.
 const maxNumber = 999_999_999_999_999
 
 const magic = "snowlea1"
@@ -35,7 +35,7 @@ type onDisk struct {
 	_                          [recordSize - 8 - 4*8 - 16 - 1 - 255 - 4]byte
 }
 
-// encode truncates a holder of more than 255 bytes.
+// encode returns the content of a slot file. It truncates a holder of more than 255 bytes.
 func (r record) encode() []byte {
 	d := onDisk{Worker: r.Worker, Token: r.Token, Mark: r.Mark, Since: r.Since, Owner: r.Owner}
 	copy(d.Magic[:], magic)

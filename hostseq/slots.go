@@ -19,7 +19,7 @@ const maxPin = 1024 // bytes, several times the length of a pin
 
 type slots string
 
-// prepare makes the directory if necessary, checks that it is usable, and returns its path
+// prepare creates the directory if necessary, checks that it is usable, and returns its path
 // without links.
 func (d slots) prepare() (slots, error) {
 	path, err := resolve(string(d))
@@ -44,7 +44,7 @@ func openFile(path string, flag int) (*os.File, error) {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && linked(info) { // by create, which is about to remove the name or has crashed
+	if err == nil && linked(info) { // create has made the second name, and either will remove it or has crashed
 		removeNew(info, filepath.Dir(path))
 		info, err = f.Stat()
 	}
@@ -94,7 +94,7 @@ func (d slots) pin(req lease.Request) error {
 		return fmt.Errorf("local: pin of namespace %q: %w", req.Namespace, err)
 	}
 	was := lease.ParsePin(strings.TrimSuffix(string(stored), "\n"))
-	if _, ok := was.Join(req); !ok { // nothing here goes by what joining raises
+	if _, ok := was.Join(req); !ok { // no decision of this package depends on the values that Join raises
 		return &lease.MismatchError{
 			Namespace: req.Namespace, Stored: was, Asked: req.Pin(),
 			Change: "to change the pin, stop all members and delete " + path,
@@ -103,13 +103,13 @@ func (d slots) pin(req lease.Request) error {
 	return nil
 }
 
-const newPrefix = ".new-" // of the first name of a file
+const newPrefix = ".new-" // begins the first name of a file
 
-// create makes a file with all of its content, or leaves an existing one. A crash never
+// create creates a file with its whole content, or leaves an existing file alone. A crash never
 // leaves a partial file.
 func (d slots) create(path string, content []byte) error {
 	name := filepath.Join(string(d), fmt.Sprintf("%s%016x", newPrefix, rand.Uint64()))
-	// Writable by the group too, if the umask allows it: several users may share dir.
+	// The group may write too, if the umask allows it: several users may share dir.
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o660)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (d slots) create(path string, content []byte) error {
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
-	_ = os.Remove(name) // unless who opened path has removed it
+	_ = os.Remove(name) // unless the process that opened path has removed it
 	return errors.Join(err, syncDir(string(d)))
 }
 
@@ -136,8 +136,8 @@ func removeNew(file fs.FileInfo, dir string) {
 	}
 }
 
-// open locks the file of a worker id, which it creates if necessary, and reads its
-// record. Errors: ErrHeld, lease.ErrDamaged.
+// open locks the file of a worker id, which it creates if necessary, and reads its record.
+// Errors: ErrHeld, lease.ErrDamaged.
 func (d slots) open(namespace string, worker int64) (*os.File, record, error) {
 	path := d.path(namespace, worker)
 	f, err := openFile(path, os.O_RDWR)
@@ -182,14 +182,14 @@ func (d slots) same(f *os.File, path string) bool {
 }
 
 func read(f io.ReaderAt, worker int64) (record, error) {
-	b, err := io.ReadAll(io.NewSectionReader(f, 0, recordSize+1)) // one more, to notice a longer file
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, recordSize+1)) // one more byte, to detect a longer file
 	if err != nil {
 		return record{}, err
 	}
 	return decode(b, worker)
 }
 
-// write returns once the record is on disk.
+// write writes a record and returns when it is on disk.
 func write(f *os.File, r record) error {
 	_, err := f.WriteAt(r.encode(), 0)
 	if err == nil {
@@ -201,8 +201,8 @@ func write(f *os.File, r record) error {
 	return nil
 }
 
-// list reads the records of a namespace without locking, so some may change meanwhile.
-// Damaged ones are not among them.
+// list reads the records of a namespace without locks, so some may change in the meantime. It
+// leaves out damaged records.
 func (d slots) list(namespace string) (map[int64]record, error) {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
@@ -216,7 +216,7 @@ func (d slots) list(namespace string) (map[int64]record, error) {
 		if !ok || err != nil || d.path(namespace, worker) != filepath.Join(string(d), e.Name()) {
 			continue
 		}
-		b, _ := readFile(filepath.Join(string(d), e.Name()), recordSize+1) // one more, to notice a longer file
+		b, _ := readFile(filepath.Join(string(d), e.Name()), recordSize+1) // one more byte, to detect a longer file
 		if r, err := decode(b, worker); err == nil {
 			records[worker] = r
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A choice is where worker ids come from on this host.
+// A choice is how worker ids are found on this host.
 type choice struct {
 	source   Source
 	number   int64 // the worker id or hash
@@ -18,7 +18,7 @@ type choice struct {
 	warnings []string
 }
 
-// choose looks up what the source of a valid configuration needs, and creates the directory.
+// choose resolves the source of a valid configuration, and creates the directory.
 func choose(cfg Config, layout snowflake.Layout, h host) (choice, error) {
 	ch, dir := choice{source: cfg.Source}, cmp.Or(cfg.Dir, h.dir)
 	switch ch.source {

@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// flock takes the lock on f and reports whether it was free. The kernel releases it
-// with the last descriptor of f.
+// flock locks f and reports whether the lock was free. The kernel releases the lock with the last
+// descriptor of f.
 func flock(f *os.File) (bool, error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -29,11 +29,11 @@ func flock(f *os.File) (bool, error) {
 	}
 }
 
-// unlock releases the lock on f. Closing f is not enough while a process that this one
-// starts has its descriptors.
+// unlock releases the lock on f. Closing f is not enough while a child process has its
+// descriptors.
 func unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
-// openNoFollow does not follow links that somebody else has made, nor block on a named pipe.
+// openNoFollow opens a file, but does not follow links of other users or block on a named pipe.
 func openNoFollow(path string, flag int) (*os.File, error) {
 	return os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 }
@@ -50,8 +50,8 @@ func syncDir(path string) error {
 // linked reports whether a file has more than one name.
 func linked(info fs.FileInfo) bool { return info.Sys().(*syscall.Stat_t).Nlink > 1 }
 
-// private returns an error if a file or directory may have been made, or can be changed, by
-// anyone but root, the user of this process and its groups.
+// private returns an error if anyone but root, the user of this process and its groups may have
+// created a file or directory or can change it.
 func private(info fs.FileInfo) error {
 	gid := int(info.Sys().(*syscall.Stat_t).Gid)
 	groups, _ := os.Getgroups()
@@ -74,16 +74,17 @@ func foreign(info fs.FileInfo) error {
 	return nil
 }
 
-// resolve returns a directory without links, and makes what is missing of it. It fails if
-// another user could put another directory in its place, where a second process would find
-// the same worker ids free.
+// resolve returns a directory without links, and creates its missing parts. It fails if another
+// user could replace the directory, because a second process would then find the same worker ids
+// free.
 func resolve(dir string) (string, error) { return follow(dir, foreign) }
 
-// follow is resolve where foreign tells whose a directory or link is. Whoever can write to a
-// directory can rename what is in it; if it is sticky, only what belongs to them.
+// follow is resolve with a function foreign that checks the owner of a directory or link. Anybody
+// who can write to a directory can rename its entries; in a sticky directory, only their own
+// entries.
 func follow(dir string, foreign func(fs.FileInfo) error) (string, error) {
 	split := func(path string) []string { return strings.FieldsFunc(path, func(r rune) bool { return r == '/' }) }
-	at, shared := "/", false // whether others can write to it
+	at, shared := "/", false // shared: others can write to the directory
 	for rest := split(dir); len(rest) > 0; {
 		name := filepath.Join(at, rest[0])
 		rest = rest[1:]
@@ -93,7 +94,7 @@ func follow(dir string, foreign func(fs.FileInfo) error) (string, error) {
 		}
 		link := info.Mode()&fs.ModeSymlink != 0
 		writable := !link && othersWrite(info)
-		last := !link && len(rest) == 0 // prepare checks the rest of it
+		last := !link && len(rest) == 0 // prepare makes the other checks of dir itself
 		if shared || !last {
 			err = foreign(info)
 		}
@@ -119,14 +120,15 @@ func follow(dir string, foreign func(fs.FileInfo) error) (string, error) {
 	return at, nil
 }
 
-// othersWrite reports whether others can write to a directory. The group of the same number as the
-// user of this process is that user's own, as by useradd: such systems let groups write by default.
+// othersWrite reports whether others can write to a directory. A group with the number of the
+// process's user is private to that user, as useradd creates it: such systems let groups write by
+// default.
 func othersWrite(info fs.FileInfo) bool {
 	own := int(info.Sys().(*syscall.Stat_t).Gid) == os.Geteuid()
 	return info.Mode().Perm()&0o002 != 0 || info.Mode().Perm()&0o020 != 0 && !own
 }
 
-// made describes a directory or link, and makes a directory if there is nothing.
+// made describes a directory or link. If nothing exists at path, made creates a directory.
 func made(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

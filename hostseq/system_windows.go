@@ -10,8 +10,8 @@ import (
 
 var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
 
-// flock takes the lock on f and reports whether it was free. The kernel releases it
-// when f is closed. Others cannot read a locked byte, so it is one far beyond the record.
+// flock locks f and reports whether the lock was free. The kernel releases the lock when f is
+// closed. Others cannot read a locked byte, so the lock is on a byte far beyond the record.
 func flock(f *os.File) (bool, error) {
 	const failImmediately, exclusive, lockViolation = 1, 2, syscall.Errno(33)
 	at := syscall.Overlapped{OffsetHigh: 1 << 30}
@@ -25,11 +25,11 @@ func flock(f *os.File) (bool, error) {
 	return false, err
 }
 
-// unlock has nothing to do, because closing f releases the lock.
+// unlock does nothing, because closing f releases the lock.
 func unlock(*os.File) {}
 
-// openNoFollow opens a link itself instead of what it points to. Unlike os.OpenFile, it
-// lets others remove the file, because create does so with its other name.
+// openNoFollow opens a link itself instead of its target. Unlike os.OpenFile, it lets others
+// remove the file, because create removes it under its other name.
 func openNoFollow(path string, flag int) (*os.File, error) {
 	access := uint32(syscall.GENERIC_READ)
 	if flag == os.O_RDWR {
@@ -47,11 +47,11 @@ func openNoFollow(path string, flag int) (*os.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 }
 
-// syncDir has nothing to do: Windows syncs no directories. Without its file, a worker id
-// starts as on a new host.
+// syncDir does nothing, because Windows does not sync directories. If a file is missing, its
+// worker id starts as on a new host.
 func syncDir(string) error { return nil }
 
-// private does not look at access control lists. The mode bits of a file say nothing.
+// private does not check access control lists. The mode bits of a file mean nothing on Windows.
 func private(fs.FileInfo) error { return nil }
 
 func linked(fs.FileInfo) bool { return false }
