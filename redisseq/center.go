@@ -8,25 +8,27 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// center lends worker ids from Redis.
+// center leases worker ids from Redis.
 type center struct {
 	*engine.Center
 	conn *redisconn.Conn
 }
 
-// New returns a center with a client of its own, which has the options of client but for its Limiter
-// and cache, no hooks, and at most two connections, to each node of a cluster. So renewals do not
-// wait while the application keeps all connections of client busy. The caller closes the center,
-// which closes that client, and then its own. Another redis.UniversalClient than a *redis.Client or *redis.ClusterClient, and one of
-// NewFailoverClusterClient, is shared, with a warning. New does not connect.
+// New returns a center with its own client. That client has the options of the given client
+// except Limiter and cache, no hooks, and at most two connections (to each node of a cluster). So
+// renewals do not wait while the application keeps all connections of client busy. The caller
+// closes the center, which closes that client, and then client. A client that is neither a
+// *redis.Client nor a *redis.ClusterClient, or is the result of NewFailoverClusterClient, is
+// shared, with a warning. New does not connect.
 //
-// The center keeps no state between calls and serves any number of namespaces. Its lease.Extras have
-// the name of the server without user and password, such as "redis 127.0.0.1:6379 db 0", what New
-// could not check about the client as Warnings, a Lister, an Operator, Init and Examine. Examine
-// needs the members' WithDurable and WithWaitReplicas.
+// The center keeps no state between calls and serves any number of namespaces. Its lease.Extras
+// have a Lister, an Operator, Init and Examine. Their Name is the server without user and
+// password, such as "redis 127.0.0.1:6379 db 0", and their Warnings concern properties of the
+// client that New could not check. Examine needs the same WithDurable and WithWaitReplicas as the
+// members.
 //
-// New returns ErrClient for nil and for a *redis.Ring, which could break uniqueness. It also fails if
-// an option is invalid or does not suit the client.
+// New returns ErrClient for nil and for a *redis.Ring, which could break uniqueness. It also
+// fails if an option is invalid or does not suit the client.
 func New(client redis.UniversalClient, opts ...Option) (lease.Center, error) {
 	c, err := redisconn.New(client, opts...)
 	if err != nil {
@@ -41,5 +43,5 @@ func (c center) Extras() lease.Extras {
 	return x
 }
 
-// Close closes the center's own client, until the next call.
+// Close closes the center's own client. The next call opens it again.
 func (c center) Close() error { return c.conn.Close() }

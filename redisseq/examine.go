@@ -61,7 +61,7 @@ type examination struct {
 	info map[string]string // fields of INFO; nil if INFO is denied
 }
 
-// encryption judges the client's options.
+// encryption checks the client's TLS options.
 func (x *examination) encryption() {
 	client, ok := x.node.(*redis.Client)
 	if !ok {
@@ -81,12 +81,12 @@ func (x *examination) encryption() {
 	x.Encryption(cipher, host)
 }
 
-// server reads INFO and checks the version.
+// server reads INFO and checks the server's version.
 func (x *examination) server(ctx context.Context) {
 	text, err := x.node.Info(ctx).Result()
 	if err != nil {
 		tell := x.Note
-		if !x.compares() { // only persistence keeps ids unique then
+		if !x.compares() { // without the comparison, only persistence keeps ids unique
 			tell = x.Fault
 		}
 		tell("info", err.Error(), "grant the user the command INFO (ACL SETUSER name +info): version, memory, persistence and replication were not checked")
@@ -133,7 +133,7 @@ func (x *examination) rights(ctx context.Context, keys []string) {
 // compares reports whether incarnations are compared.
 func (x *examination) compares() bool { return !x.conn.Durable }
 
-// setting returns a setting by CONFIG GET, or false if that is denied.
+// setting returns a setting from CONFIG GET, or false if that is denied.
 func (x *examination) setting(ctx context.Context, name string) (string, bool) {
 	all, err := x.node.ConfigGet(ctx, name).Result()
 	value, ok := all[name]
@@ -174,7 +174,7 @@ func (x *examination) persistence(ctx context.Context) {
 	switch {
 	case !x.compares() && aof && fsync == "":
 		x.Note("persistence", seen, "durable: true requires appendfsync always and no-appendfsync-on-rewrite no, which were not checked: run the doctor with an account of an administrator, not that of the service: +config|get shows passwords of the server")
-	case !x.compares() && (!aof || fsync != "always" || late != "no"): // unknown is no promise
+	case !x.compares() && (!aof || fsync != "always" || late != "no"): // an unknown setting promises nothing
 		x.Fault("persistence", seen, "durable: true requires that no acknowledged write is lost: set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no; or set durable: false")
 	case !aof && knowsSave && save == "":
 		x.Note("persistence", seen, "each restart forgets all leases, on the replicas too: ids stay unique, and carry times up to max_ttl ahead for a while; appendonly yes keeps the leases")

@@ -7,14 +7,14 @@ import (
 	"github.com/snowlease/snowlease/numbers"
 )
 
-// ErrChanged is returned for numbers on Redis alone if another server answers than before, which may
-// have lost numbers that were given: after a restart, a failover, or what looks like one (see "Loss
-// of data"). Nothing was reserved.
+// ErrChanged is returned for numbers kept only in Redis if another server answers than before,
+// which may have lost numbers that were issued: after a restart, a failover, or an event that
+// looks like one (see "Loss of data"). Nothing was reserved.
 var ErrChanged = redisnumbers.ErrChanged
 
-// Numbers returns a store of small numbers on Redis alone, with a client of its own, as New. It does
-// not connect. The caller closes the store, then client. With WithWaitReplicas, numbers are given
-// only when that many replicas have the reservation.
+// Numbers returns a store of small numbers in Redis alone. Like a center of New, the store has
+// its own client. It does not connect. The caller closes the store, then client. With
+// WithWaitReplicas, numbers are issued only when that many replicas have the reservation.
 //
 //	store, err := redisseq.Numbers(client)
 //	cfg := numbers.SegmentConfig{Namespace: "shop", Name: "orders"}
@@ -22,16 +22,17 @@ var ErrChanged = redisnumbers.ErrChanged
 //	orders, err := numbers.OpenSegment(ctx, store, cfg)
 //
 // If you have a SQL database, use Numbers of a dbseq.Center, or Dispenser in front of it, because
-// Redis can lose numbers. The greatest number given is in one hash, snowlease:{ns}:segment:name. An
-// undetected loss would repeat numbers, so the hash is never created again on its own:
+// Redis can lose numbers. A hash, snowlease:{ns}:segment:name, holds the greatest number issued.
+// An undetected loss would cause duplicate numbers, so the hash is never created again
+// automatically:
 //
 //   - An administrator creates each name. If the hash is missing later, because it was wiped,
 //     evicted or deleted, calls return numbers.ErrUnknown. The administrator then creates the name
 //     above all numbers in use or reserved ahead.
-//   - On another server than the recorded one, calls return ErrChanged until an administrator
+//   - On a server other than the recorded one, calls return ErrChanged until an administrator
 //     advances the name (snowlease segment advance). If Redis loses no acknowledged write,
 //     WithQuarantine turns this check off.
-//   - Each request contains the greatest number that the process was given, and the store continues
+//   - Each request contains the greatest number that the process has received, and the store continues
 //     above it.
 func Numbers(client redis.UniversalClient, opts ...Option) (numbers.Store, error) {
 	s, err := redisnumbers.New(client, opts...)
@@ -41,34 +42,35 @@ func Numbers(client redis.UniversalClient, opts ...Option) (numbers.Store, error
 	return s, nil
 }
 
-// Dispenser returns a store that hands out numbers in strict order through Redis, from segments that
-// it reserves in another store, usually Numbers of a dbseq.Center. It does not connect. The caller
-// closes the dispenser, then client and store. Segments have the steps and the cover of cfg, whatever
-// their name. WithWaitReplicas has no effect.
+// Dispenser returns a store that hands out numbers in strict order through Redis, from segments
+// that it reserves in another store, usually Numbers of a dbseq.Center. It does not connect. The
+// caller closes the dispenser, then client and store. The step and cover of cfg apply to all
+// segments, whatever their name. WithWaitReplicas has no effect.
 //
 //	cfg := numbers.SegmentConfig{Namespace: "shop", Name: "orders", Strict: true}
 //	dispenser, err := redisseq.Dispenser(client, center.Numbers(), cfg)
 //	defer dispenser.Close()
 //	orders, err := numbers.OpenSegment(ctx, dispenser, cfg)
 //
-// A number costs one round trip to Redis. All processes share the current segment and the next one,
-// so numbers ascend across all of them. When the next one becomes current, one process fetches
-// another in the background, so at a steady rate no process waits for the store.
+// A number costs one round trip to Redis. All processes share the current segment and the next
+// one, so numbers ascend across all of them. When the next segment becomes current, one process
+// fetches another in the background, so at a steady rate no process waits for the store.
 //
 // The state is one hash, snowlease:{ns}:dispenser:name, without a TTL. It may be deleted at any time.
 //
-// Whatever Redis loses, no number is given twice as long as the store keeps acknowledged
-// reservations. The store reserves each number once, and each reservation is installed in Redis at
-// most once: only by the caller that the script told to fetch it, and only in the same state of the
-// same server. After Redis was wiped, restarted or replaced by a replica, even briefly, the script
-// drops its segments and continues with a new one above them: numbers are skipped, and never go back.
-// This needs the right to INFO. If Redis never loses an acknowledged write, WithQuarantine turns the
-// comparison off; a loss of all data is detected even then. There are two limits:
+// Whatever Redis loses, no number is issued twice as long as the store keeps acknowledged
+// reservations. The store reserves each number once, and each reservation is installed in Redis
+// at most once: only by the caller that the script selected to fetch it, and only in the same
+// state of the same server. After Redis was wiped, restarted or replaced by a replica, even
+// briefly, the script drops its segments and continues with a new one above them: numbers are
+// skipped, and never go back. This needs the right to INFO. If Redis never loses an acknowledged
+// write, WithQuarantine turns the comparison off; a loss of all data is detected even then. There
+// are two limits:
 //
 //   - Old data loaded into a running Redis (RESTORE, DEBUG RELOAD NOSAVE) is not detected by
-//     processes that have no numbers yet. Delete the hash afterwards.
-//   - While two masters accept writes at once, each hands out its own segments. Numbers are still
-//     unique, but not in order.
+//     processes that have no numbers yet. Delete the hash afterward.
+//   - While two masters accept writes at the same time, each hands out its own segments. Numbers are
+//     still unique, but not in order.
 func Dispenser(client redis.UniversalClient, store numbers.Store, cfg numbers.SegmentConfig, opts ...Option) (numbers.Store, error) {
 	d, err := redisnumbers.NewDispenser(client, store, cfg, opts...)
 	if err != nil {

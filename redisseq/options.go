@@ -12,10 +12,9 @@ import (
 type Option = redisconn.Option
 
 // WithDurable declares that Redis loses no acknowledged write: with appendfsync always, and
-// without failover to a stale replica. By default, another run_id or master_replid of the
-// server than the one on record starts a quarantine; for Numbers, it is
-// ErrChanged. With durable true, only missing records do. All members of a namespace should
-// use the same value.
+// without failover to a stale replica. By default, a server whose run_id or master_replid differs
+// from the recorded one starts a quarantine; for Numbers, it causes ErrChanged. If durable is
+// true, only missing records do. All members of a namespace should use the same value.
 func WithDurable(durable bool) Option {
 	return func(c *redisconn.Conn) error {
 		c.Durable = durable
@@ -23,10 +22,10 @@ func WithDurable(durable bool) Option {
 	}
 }
 
-// WithPrefix sets what the keys start with: 1 to 128 printable ASCII characters without
-// spaces and braces. Braces would spread the keys over several hash slots of a cluster.
-// The default is "snowlease", for keys such as snowlease:{ns}:lease. All members of a
-// namespace must use the same prefix.
+// WithPrefix sets the prefix of the keys: 1 to 128 printable ASCII characters without spaces and
+// braces. Braces would spread the keys over several hash slots of a cluster. The default is
+// "snowlease", for keys such as snowlease:{ns}:lease. All members of a namespace must use the
+// same prefix.
 func WithPrefix(prefix string) Option {
 	return func(c *redisconn.Conn) error {
 		odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '{' || r == '}' }
@@ -41,19 +40,18 @@ func WithPrefix(prefix string) Option {
 // maxWait is the longest timeout of WithWaitReplicas: a keeper gives each call 2 s.
 const maxWait = 2 * time.Second
 
-// WithWaitReplicas sets how many replicas must acknowledge a grant (WAIT) before it is
-// used. Acquire and Renew wait for at most timeout, 1ms to 2s, and then return
-// ErrNotReplicated. A call remains one round trip. The default is 0, which waits for none;
-// timeout is then ignored.
+// WithWaitReplicas sets the number of replicas that must acknowledge a grant (WAIT) before it is
+// used. Acquire and Renew wait for at most timeout, 1ms to 2s, and then return ErrNotReplicated.
+// A call remains one round trip. The default is 0, which waits for none and ignores timeout.
 //
-// The option protects against split brain: a master that is cut off, and keeps renewing
-// while a replica is promoted, grants nothing that n of its replicas do not know. Set n
-// to the number of all replicas to be sure that the promoted one is among them. Nothing
-// is lent then while any of them is down. With a smaller n, the failover must promote the
-// replica with the most data.
+// The option protects against split brain: a master that is cut off, and keeps renewing while a
+// replica is promoted, grants nothing that fewer than n of its replicas have. Set n to the number
+// of all replicas to be sure that the promoted replica is among them. Nothing is leased then
+// while any of them is down. With a smaller n, the failover must promote the replica with the
+// most data.
 //
-// WAIT is not consensus: replicas acknowledge what they have in memory, and a replica
-// that loses its data forgets what it acknowledged.
+// WAIT is not consensus: replicas acknowledge data in memory, and a replica that loses its data
+// forgets what it acknowledged.
 //
 // Release does not wait. If it is lost, the mark stays at its old, higher value.
 //

@@ -35,23 +35,23 @@ func script(name string) *redis.Script {
 	return redis.NewScript(redisconn.Lua(files, "values.lua", "base.lua", name))
 }
 
-// store is the engine.Store of a Center. One script is one step.
+// store is the engine.Store of a center. Each step is one script.
 type store struct{ *redisconn.Conn }
 
 var _ engine.Store = store{}
 
-// kept is what load.lua returned, for swap.lua to compare.
+// kept is the result of load.lua, for swap.lua to compare.
 type kept struct {
 	meta  [5]string           // pin, run, prev, quar, why
 	slots map[int64][3]string // lease, mark, owners
-	sizes string              // of these keys
+	sizes string              // the sizes of these keys
 }
 
-// page is how many free worker ids of each kind a borrow looks at first.
+// page is how many free worker ids of each kind a borrow reads first.
 const page = 16
 
-// Load implements engine.Store. A borrow takes one call unless the worker ids with the least scores
-// are not free yet, by their marks.
+// Load implements engine.Store. A borrow takes one call unless the marks of the worker ids with
+// the least scores are still ahead of the clock.
 func (s store) Load(ctx context.Context, namespace string, want engine.Want) (engine.View, error) {
 	v := engine.View{Namespace: rules.Namespace{Part: &rules.Part{}}}
 	k := kept{slots: map[int64][3]string{}}
@@ -89,8 +89,8 @@ func (s store) Load(ctx context.Context, namespace string, want engine.Want) (en
 	}
 }
 
-// decided reports whether the least scores, of which more is the greatest, show a free worker id or
-// when there is one.
+// decided reports whether the loaded worker ids, whose scores are the least and at most more,
+// include a free one or determine when one becomes free.
 func decided(v engine.View, r lease.Request, more string) bool {
 	now := v.Now.UnixMilli()
 	lead := rules.Lead(v.Meta.Quarantine, now, rules.By(cmp.Or(v.Meta.Pin, r.Pin()), r))
@@ -103,11 +103,11 @@ func decided(v engine.View, r lease.Request, more string) bool {
 	return false
 }
 
-// pool returns how many slots to show.
+// pool returns the number of slots to show.
 func pool(v engine.View) int64 { return cmp.Or(v.Meta.Pin.Pool, v.Part.Leases) }
 
-// read adds a reply of load.lua to a view. Whatever a record has is checked here, once. pool is what
-// a member asks for.
+// read adds a reply of load.lua to a view. It checks every field of a record, and nothing behind
+// it checks again. pool is the pool that a member requests.
 func (s store) read(r redisconn.Reply, pool int64, v *engine.View, k *kept) error {
 	const head, width = 14, 4
 	if len(r) < head || (len(r)-head)%width != 0 {
@@ -117,7 +117,7 @@ func (s store) read(r redisconn.Reply, pool int64, v *engine.View, k *kept) erro
 	if err := cmp.Or(r[:2].Ints(&now), r[2:6].Ints(&leases, &marks, &owners)); err != nil {
 		return err
 	}
-	if v.Now.IsZero() { // of the first page: Swap compares what the others show
+	if v.Now.IsZero() { // from the first page: Swap compares the content of the others
 		v.Now, v.Incarnation = time.UnixMilli(now), r[2]
 		k.meta, k.sizes = [5]string(r[8:13]), strings.Join(r[3:6], " ")
 		p := v.Part
@@ -155,7 +155,7 @@ func (s store) read(r redisconn.Reply, pool int64, v *engine.View, k *kept) erro
 	return nil
 }
 
-// A decoder reads values that scripts wrote, until the first that they cannot have written.
+// A decoder decodes values that scripts wrote. It stops at the first value that no script writes.
 type decoder struct{ err error }
 
 func (d *decoder) number(what, text string) int64 {
@@ -166,7 +166,7 @@ func (d *decoder) number(what, text string) int64 {
 	return int64(n)
 }
 
-// meta decodes the record of a namespace. Without a pin or a quarantine it is lost.
+// meta decodes the record of a namespace. A record without a pin or a quarantine counts as lost.
 func (d *decoder) meta(raw [5]string) rules.Meta {
 	if raw[0] == "" || raw[3] == "" {
 		return rules.Meta{Reason: raw[4]}
@@ -184,7 +184,7 @@ func (d *decoder) slot(worker int64, raw [3]string, hold int64) (s rules.Slot) {
 	}
 	if raw[0] != "" {
 		if s.Expires = d.number("expires"+of, raw[0]); s.Expires == worker {
-			s.Expires = 0 // never lent
+			s.Expires = 0 // never leased
 		}
 	}
 	s.HasLease = raw[0] != "" && raw[2] != ""
@@ -206,7 +206,7 @@ func (d *decoder) slot(worker int64, raw [3]string, hold int64) (s rules.Slot) {
 	return s
 }
 
-// encoded returns what the three keys have of a slot.
+// encoded returns the entries of a slot in the three keys.
 func encoded(worker int64, s rules.Slot) [3]string {
 	owner := "0"
 	if s.Owner != (lease.Owner{}) {
@@ -219,7 +219,7 @@ func encoded(worker int64, s rules.Slot) [3]string {
 	}
 }
 
-// Swap implements engine.Store. A pool of more than some thousand takes several calls to create.
+// Swap implements engine.Store. To create a pool of more than some thousand takes several calls.
 func (s store) Swap(ctx context.Context, namespace string, before engine.View, after rules.Namespace) error {
 	k, want, hold, fill := before.Kept.(kept), before.Want, after.Part.Hold, int64(0)
 	if after.Part.Leases != before.Part.Leases || after.Part.Marks != before.Part.Marks {
@@ -231,7 +231,7 @@ func (s store) Swap(ctx context.Context, namespace string, before engine.View, a
 		if i < len(before.Slots) {
 			was = before.Slots[i]
 		}
-		// A grant that was on record already is written once more.
+		// A grant that was already recorded is written again.
 		again := want.Lends && slot.Owner == want.Request.Owner && after.Equal(before.Namespace)
 		hold = max(hold, slot.Hold)
 		if was.Hold = slot.Hold; slot == was && !again {
@@ -307,7 +307,7 @@ func (s store) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, d
 	return g, true, nil
 }
 
-// run runs a script. A call that waits has replicas acknowledge what it wrote.
+// run runs a script. If waits is set, replicas acknowledge the script's writes.
 func (s store) run(ctx context.Context, verb, namespace string, script *redis.Script, waits bool, args ...any) (redisconn.Reply, error) {
 	return s.Run(ctx, redisconn.Call{
 		Verb: verb, Name: namespace, Script: script, Keys: s.keys(namespace), Args: args, Waits: waits, Remedy: s.remedy(namespace),
@@ -329,7 +329,7 @@ func (s store) keys(namespace string) []string {
 	return keys
 }
 
-// damaged adds what to do to an error of read.
+// damaged adds a remedy to an error of read.
 func (s store) damaged(verb, namespace string, err error) error {
 	if errors.Is(err, lease.ErrDamaged) && !strings.Contains(err.Error(), s.remedy(namespace)) {
 		err = s.Wrap(verb, namespace, fmt.Errorf("%w: %s", err, s.remedy(namespace)))
@@ -337,7 +337,7 @@ func (s store) damaged(verb, namespace string, err error) error {
 	return err
 }
 
-// remedy says what to do about damaged records.
+// remedy returns the remedy for damaged records.
 func (s store) remedy(namespace string) string {
 	return fmt.Sprintf("give the keys %s another prefix if they are not snowlease's; if they are, delete all four: later grants lie above the lost ones",
 		strings.Join(s.keys(namespace), " "))

@@ -12,42 +12,41 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Config is the configuration of a Counter. Zero fields take the default. Layout,
-// Worker, MaxAhead and Skew are pinned: all members of the namespace must agree on them.
+// Config is the configuration of a Counter. A zero field means its default. Layout, Worker,
+// MaxAhead and Skew are pinned: all members of the namespace must agree on them.
 type Config struct {
-	// Namespace names the sequence, which the replicas of one or several services share.
-	// 1 to 64 characters of A-Z a-z 0-9 . _ - ; required.
+	// Namespace names the sequence, which the replicas of one or several services share: 1 to 64
+	// characters of A-Z a-z 0-9 . _ - . Required.
 	Namespace string
 	// Layout is the layout of the ids. Default: package snowflake's default.
 	Layout snowflake.Layout
 	// Worker is the worker id of all ids, 0 to Layout.Workers()-1. No other source of ids
 	// with the same layout may use it. Default: 0.
 	Worker int64
-	// MaxAhead is how far ids may run ahead of the clock of Redis, from 2 time units of
-	// the layout to 1h, or to 2 time units if that is longer. Default: 1s, or 2 time units
-	// if that is longer.
+	// MaxAhead is how far ids may run ahead of the clock of Redis. The range is 2 time units of the
+	// layout to the larger of 1h and 2 time units. Default: the larger of 1s and 2 time units.
 	MaxAhead time.Duration
-	// Skew is how far the clock of Redis may be behind the latest time that it ever
-	// showed when records are lost, such as by a failover. 1ms to 1h. Default: 2s.
+	// Skew bounds how far the clock of Redis may have gone backward when records are lost, such as
+	// in a failover: how far it is behind the latest time that it ever showed. 1ms to 1h. Default:
+	// 2s.
 	Skew time.Duration
-	// Prefetch is the largest number of ids that one call reserves ahead, 1 to 1,048,576.
-	// At a low rate, calls reserve fewer. With 1, calls reserve none ahead, and ids ascend
-	// across processes. Default: 4096.
+	// Prefetch is the maximum number of ids that one call reserves ahead, 1 to 1,048,576. At a low
+	// rate, calls reserve fewer. If it is 1, calls reserve none ahead, and ids ascend across
+	// processes. Default: 4096.
 	Prefetch int64
-	// MaxAge is how long a reserved id may wait before it is issued, from the call that
-	// reserves it on, 10ms to 1h. Older ones are dropped, so a Redis that takes longer to
-	// reply gives none. It bounds how far ids are out of order across processes. Default:
-	// 1s.
+	// MaxAge is how long a reserved id may wait before it is issued, measured from the call that
+	// reserves it: 10ms to 1h. Older ids are dropped, so a Redis that takes longer to reply yields
+	// none. It bounds how far ids are out of order across processes. Default: 1s.
 	MaxAge time.Duration
-	// ExactTimes keeps ids from running ahead of the clock after a loss of records and in
-	// a new namespace. They wait until the clock of Redis has passed everything that may
-	// have been forgotten: MaxAhead, one tick and Skew. Without it, they wait for Skew and
-	// up to a tick, and lie MaxAhead above the clock. ExactTimes is not pinned; the first
-	// member without it ends the wait for all.
+	// ExactTimes keeps ids from running ahead of the clock after a loss of records and in a new
+	// namespace. Ids wait until the clock of Redis has passed every time that may have been
+	// forgotten: MaxAhead, one tick and Skew. If false, they wait for Skew and up to a tick, and lie
+	// MaxAhead above the clock. ExactTimes is not pinned; the first member without it ends the wait
+	// for all.
 	ExactTimes bool
-	// Logger gets a warning when Redis starts to fail, a warning when a quarantine
-	// starts, and a line when ids are issued again. The quarantine of a new namespace, for
-	// which Start waits, is no warning. Nil disables logging.
+	// Logger gets a warning when Redis starts to fail, a warning when a quarantine starts, and a
+	// line when ids are issued again. The quarantine of a new namespace, for which Start waits, is
+	// not a warning. Nil disables logging.
 	Logger *slog.Logger
 }
 
@@ -57,7 +56,7 @@ const (
 	DefaultMaxAge   = time.Second
 )
 
-// WithDefaults returns c with its zero fields filled in.
+// WithDefaults returns c with defaults for its zero fields.
 func (c Config) WithDefaults() Config {
 	c.Layout = c.Layout.WithDefaults()
 	c.MaxAhead = cmp.Or(c.MaxAhead, max(generator.DefaultMaxAhead, 2*c.Layout.TimeUnit))
@@ -67,8 +66,8 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate fills in defaults and returns all faults of c joined into one error, or nil.
-// A layout whose time field ends within a year is a fault.
+// Validate applies the defaults and returns an error that joins all problems of c, or nil. A
+// layout whose time field ends within a year is invalid.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	f := fault.List{In: "redisseq: sequence"}
@@ -94,7 +93,7 @@ const maxCall = 1 << 20
 // ahead returns MaxAhead in ticks.
 func (c Config) ahead() int64 { return int64(c.MaxAhead / c.Layout.TimeUnit) }
 
-// pin returns the text that all members of a namespace must agree on.
+// pin returns the settings that all members of a namespace must agree on.
 func (c Config) pin() string {
 	return fmt.Sprintf("layout={%s} worker=%d max_ahead=%v skew=%v",
 		c.Layout, c.Worker, time.Duration(c.ahead())*c.Layout.TimeUnit, c.Skew)

@@ -31,76 +31,74 @@ var script = redisconn.Lua(files, "counter.lua")
 // of processes can share one worker id. All methods are safe for concurrent use. It issues
 // ids from Start to Close.
 //
-// Use it if ids must ascend across processes, or if there are more processes than worker
-// ids. Otherwise lease a worker id: it needs no round trip, is many times faster, and
-// continues during an outage of Redis.
+// Use it if ids must ascend across processes, or if there are more processes than worker ids.
+// Otherwise lease a worker id: ids then need no round trip, are many times faster, and continue
+// during an outage of Redis.
 //
 // # Order
 //
-// With Prefetch 1, each call runs a script once. An id requested after another was
-// returned, by any process, is greater.
+// If Prefetch is 1, each call runs a script once. An id requested after another was returned, by
+// any process, is greater.
 //
-// Otherwise a process reserves blocks of ids in the background, one call each. Their size
-// follows its rate. Ids ascend within the process; across processes they can be out of
-// order by up to MaxAge.
+// Otherwise a process reserves blocks of ids in the background, one call for each block. The size
+// of the blocks follows the process's rate. Ids ascend within the process; across processes they
+// can be out of order by up to MaxAge.
 //
 // # Uniqueness
 //
-// The key snowlease:{ns}:sequence, which has no TTL, holds the tick and sequence of the
-// last id. The script reserves above it, up to MaxAhead above the clock of Redis (TIME).
-// Ids do not repeat:
+// The key snowlease:{ns}:sequence, which has no TTL, holds the tick and sequence of the last id.
+// The script reserves above it, up to MaxAhead above the clock of Redis (TIME). Ids stay unique:
 //
 //   - After a lost reply, and if a block is not used up, ids are skipped.
 //   - If the clock is set back, ids continue above the last one. They may use up ticks at
 //     half the pace of the clock until it has caught up.
 //   - A loss is a missing key, a restart, a failover (run_id or master_replid changes), or
-//     a Redis that knows less than a caller was given. All lost ids lie at most
+//     a Redis whose last id is below one that a caller has received. All lost ids lie at most
 //     MaxAhead, one tick and Skew above the clock of the loss, and new ids above that. They
 //     start after Skew and up to a tick, about 2 s by default. Until then callers continue
 //     with reserved ids, for at most MaxAge.
 //
-// So Redis needs no persistence, and an asynchronous failover repeats no id. A new
-// namespace also waits as after a loss. Ids after a loss lie MaxAhead above the clock, as
-// after a burst; with ExactTimes they wait instead.
+// So Redis needs no persistence, and an asynchronous failover causes no duplicates. A new
+// namespace also waits, as after a loss. Ids after a loss lie MaxAhead above the clock, as after
+// a burst; with ExactTimes they wait instead.
 //
 // # Limits
 //
-// The following can repeat ids:
+// The following can cause duplicate ids:
 //
 //   - Two masters that accept writes at the same time. redisseq.WithWaitReplicas narrows this: a
 //     Counter waits for these replicas with each reservation.
-//   - A clock that is set back by more than Skew, followed by a loss of the records before
-//     ids are level with the clock again. That takes twice as long as the clock was set
-//     back by.
-//   - A clock of Redis that was more than 36 hours ahead while ids were made. When it is
-//     right again, calls return lease.ErrDamaged until somebody deletes the key and restarts
-//     the processes. The same ids come again when the clock gets there.
-//   - Another source of ids with the same layout and worker id, such as a center that
-//     lends it, or a Counter of another namespace.
+//   - A clock that is set back by more than Skew, followed by a loss of the records before ids
+//     are level with the clock again. That takes twice as long as the clock was set back by.
+//   - A clock of Redis that was more than 36 hours ahead while ids were issued. When it is right
+//     again, calls return lease.ErrDamaged until somebody deletes the key and restarts the
+//     processes. Duplicates arise when the clock gets there.
+//   - Another source of ids with the same layout and worker id, such as a center that leases
+//     it, or a Counter of another namespace.
 //   - With prefetching, a process that is copied with its memory and does not call Reset
 //     before it continues.
 type Counter struct {
 	Stream                   // of business number 0
 	of      *prefetch.Issuer // of values: tick<<SequenceBits | sequence
 	conn    *redisconn.Conn
-	call    redisconn.Call // without what differs between calls
-	cfg     Config         // defaults filled in
+	call    redisconn.Call // without the fields that differ between calls
+	cfg     Config         // with defaults applied
 	seqBits uint
 	tsShift uint
 	seqMask int64
 	worker  int64 // shifted into place
 	last    int64 // greatest tick that the time field holds
 	pin     string
-	args    []any // arguments of the script that never change
+	args    []any // the constant arguments of the script
 	wall    func() time.Time
 	mono    func() time.Duration
 	source  func(ctx context.Context, n, above int64) (numberstore.Range, error) // reserve
 	calls   atomic.Int64
 }
 
-// New returns a Counter on client. It does not connect; Start does. The caller closes
-// the Counter, then client. It accepts the options and clients of redisseq.New, and returns
-// errors of redisseq.New and Config.Validate.
+// New returns a Counter on client. It does not connect; Start does. The caller closes the
+// Counter, then client. New accepts the options and clients of redisseq.New, and returns errors
+// of redisseq.New and Config.Validate.
 func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Counter, error) {
 	k, err := redisconn.New(client, opts...)
 	if err != nil {
@@ -112,7 +110,7 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 	}
 	l, base := cfg.Layout, time.Now()
 	_, last := l.Ticks(0, math.MaxInt64)
-	last = min(last, 1e15) // scripts are exact up to it
+	last = min(last, 1e15) // the largest number that scripts handle exactly
 	c := &Counter{
 		conn: k, cfg: cfg,
 		seqBits: uint(l.SequenceBits), tsShift: uint(l.WorkerBits + l.BusinessBits + l.SequenceBits), seqMask: l.PerTick() - 1,
@@ -151,10 +149,10 @@ func (c *Counter) policy() prefetch.Policy {
 	}
 }
 
-// Start waits within ctx until ids can be issued: for Redis, and for the end of a
+// Start waits, within ctx, until the Counter can issue ids: for Redis, and for the end of a
 // quarantine. It refuses a Redis whose clock differs from this host's by more than
-// lease.MaxClockError. It reserves nothing. A second Start does nothing. After Close, it starts
-// again, with ids above all earlier ones.
+// lease.MaxClockError. It reserves nothing. A second Start does nothing. After Close, Start
+// starts the Counter again, with ids above all earlier ones.
 //
 // These errors are returned immediately: *lease.MismatchError, *lease.ClockError,
 // lease.ErrDamaged, and errors that wrap lease.ErrSetup, such as a refused login or a clock of
@@ -182,14 +180,14 @@ func (c *Counter) Start(ctx context.Context) error {
 	})
 }
 
-// Close stops the Counter. It discards ids that were reserved and not issued, and closes the
+// Close stops the Counter. It discards ids that are reserved but not issued, and closes the
 // Counter's own client. A second Close does nothing.
 func (c *Counter) Close() error {
 	c.of.Close()
 	return c.conn.Close()
 }
 
-// Reset discards the ids that were reserved ahead. Call it in a process that may have
-// been copied with its memory; see snowlease.Worker.Reset. Calls under way ask again; with
-// Prefetch 1 only they have ids.
+// Reset discards the ids that are reserved ahead. Call it in a process that may have been copied
+// with its memory: see snowlease.Worker.Reset. Calls in progress request ids again; if Prefetch
+// is 1, only such calls hold ids.
 func (c *Counter) Reset() { c.of.Reset() }

@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// The conditions of a Counter that its log shows.
+// The conditions of a Counter that it logs.
 const (
 	issuing = iota
 	failing
@@ -25,7 +25,8 @@ func conditionOf(err error) int {
 	return failing
 }
 
-// logChange logs that Redis has failed since then with err, or gives ids again.
+// logChange logs that calls of Redis have failed with err since then, or that Redis issues ids
+// again.
 func (c *Counter) logChange(since time.Time, err error) {
 	if c.cfg.Logger == nil {
 		return

@@ -32,14 +32,15 @@ func inQuarantine(err error) bool {
 	return errors.As(err, &q)
 }
 
-// reserve reserves 1 to n consecutive values above one in one call. A value is
-// tick<<SequenceBits | sequence. With n 0 it reserves nothing.
+// reserve reserves 1 to n consecutive values above a value, in one call. A value is
+// tick<<SequenceBits | sequence. If n is 0, reserve reserves nothing.
 func (c *Counter) reserve(ctx context.Context, n, above int64) (numberstore.Range, error) {
 	return c.run(ctx, n, above, time.Time{})
 }
 
-// run runs the script. It refuses values that the script cannot have given for this call.
-// caller is this host's clock, which the script compares with its own unless it is zero.
+// run runs the script. It refuses values that the script cannot have returned for this call.
+// caller is this host's clock, which the script compares with the clock of Redis unless it is
+// zero.
 func (c *Counter) run(ctx context.Context, n, above int64, caller time.Time) (numberstore.Range, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -56,7 +57,7 @@ func (c *Counter) run(ctx context.Context, n, above int64, caller time.Time) (nu
 	none := numberstore.Range{First: 1}
 	r, err := c.conn.Run(ctx, call)
 	if errors.Is(err, redis.ErrClosed) && errors.Is(c.of.Standing(), generator.ErrClosed) {
-		err = generator.ErrClosed // which closed it
+		err = generator.ErrClosed // Close closed the client
 	}
 	if err != nil || n == 0 {
 		return none, err
@@ -86,7 +87,7 @@ func (c *Counter) answer(r redisconn.Reply, caller time.Time) error {
 
 func (c *Counter) wrap(err error) error { return c.conn.Wrap(c.call.Verb, c.call.Name, err) }
 
-// wait returns how long Redis gives no ids after err, or 0.
+// wait returns how long Redis issues no ids after err, or 0.
 func wait(err error) time.Duration {
 	var exhausted *exhaustedError
 	var quarantine *lease.QuarantineError
@@ -99,7 +100,7 @@ func wait(err error) time.Duration {
 	return 0
 }
 
-// final reports whether repeating the call cannot help. A Counter that has started outlives a
+// final reports whether repeating the call cannot help. A Counter that has started survives a
 // change of its password or rights.
 func (c *Counter) final(err error) bool {
 	if (redis.IsAuthError(err) || redisconn.Denied(err)) && c.of.Standing() == nil {

@@ -32,7 +32,7 @@ func (c *Counter) Status() Status {
 	return st
 }
 
-// Err returns why no ids can be issued, as far as is known without a call of Redis, or
+// Err returns why the Counter cannot issue ids, as far as it can tell without a call of Redis, or
 // nil. A burst that has used up MaxAhead is not an error.
 //
 // It returns generator.ErrNotStarted, generator.ErrClosed, or the error of the last call.
@@ -47,5 +47,5 @@ func (c *Counter) Err() error {
 // String returns the name of the server, without user and password.
 func (c *Counter) String() string { return c.conn.String() }
 
-// Warnings returns what New could not check about the client, for the log.
+// Warnings returns warnings about properties of the client that New could not check, for the log.
 func (c *Counter) Warnings() []string { return c.conn.Warnings() }

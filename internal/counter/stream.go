@@ -11,9 +11,9 @@ import (
 // A Stream issues ids of a Counter with one business number. It is a value of two words and
 // safe for concurrent use. The zero Stream is not valid; see Counter.For.
 //
-// All streams of a namespace share its ticks and sequence, so no two of their ids agree
-// in both. Ids with the same business number ascend. Those with different ones ascend from
-// tick to tick.
+// All streams of a namespace share its ticks and sequence, so no two of their ids have both in
+// common. Ids with the same business number ascend. Ids with different business numbers ascend
+// from tick to tick.
 type Stream struct {
 	c      *Counter
 	prefix int64 // the business number, shifted into place
@@ -35,11 +35,13 @@ var (
 	errDirect = fmt.Errorf("redisseq: prefetch is 1, so that each id is a call of Redis: use NextIDWait or NextIDs: %w", errors.ErrUnsupported)
 )
 
-// NextID returns the next id of those reserved ahead, which is greater than all that the Counter
-// issued before with the same business number. If none is at hand, it makes the Counter reserve one.
+// NextID returns the next id that is reserved ahead. The id is greater than all that the Counter
+// issued before with the same business number. If no id is reserved, NextID makes the Counter
+// reserve one.
 //
 // On error the id is 0. Errors are ErrNotStarted, ErrClosed and ErrExhausted of package
-// snowlease, *lease.QuarantineError, errors from Redis, and errors.ErrUnsupported with Prefetch 1.
+// snowlease, *lease.QuarantineError, errors from Redis, and errors.ErrUnsupported if Prefetch is
+// 1.
 func (s Stream) NextID() (int64, error) {
 	none := errNone
 	if s.c.of.Strict {
@@ -52,22 +54,22 @@ func (s Stream) NextID() (int64, error) {
 	return s.id(v), nil
 }
 
-// NextIDWait returns the next id. It waits until ctx ends: for Redis, for the clock after
-// a burst, and for the end of a quarantine. If ctx has a deadline before the wait would
-// end, it returns immediately.
+// NextIDWait returns the next id. It waits, until ctx ends, for Redis, for the clock after a
+// burst, and for the end of a quarantine. If ctx has a deadline before the wait would end, it
+// returns immediately.
 //
-// On error the id is 0. It returns the errors of NextID, joined with the cause of ctx if ctx
-// has ended, and does not wait with ErrNotStarted or ErrClosed.
+// On error the id is 0. NextIDWait returns the errors of NextID, joined with the cause of ctx if
+// ctx has ended. It does not wait if the error is ErrNotStarted or ErrClosed.
 func (s Stream) NextIDWait(ctx context.Context) (int64, error) {
 	var dst [1]int64
 	err := s.NextIDs(ctx, dst[:])
 	return dst[0], err
 }
 
-// NextIDs fills dst with ascending ids. It waits like NextIDWait and returns the same
-// errors. With Prefetch 1 it takes one call of Redis, or several for more ids than fit
-// within MaxAhead. On error, dst is zeroed and the reserved ids are discarded. If Reset is
-// called in the meantime, it starts again, because a copy of the process may have the same ids.
+// NextIDs fills dst with ascending ids. It waits like NextIDWait and returns the same errors. If
+// Prefetch is 1, it makes one call of Redis, or several for more ids than fit within MaxAhead. On
+// error, dst is zeroed and the reserved ids are discarded. If Reset is called in the meantime,
+// NextIDs starts again, because a copy of the process may have the same ids.
 func (s Stream) NextIDs(ctx context.Context, dst []int64) error {
 	if err := s.c.of.Fill(ctx, dst, false); err != nil {
 		return err

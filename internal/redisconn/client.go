@@ -15,17 +15,18 @@ import (
 	"github.com/snowlease/snowlease/internal/dsn"
 )
 
-// poolSize is how many connections a client of our own has, to each node of a cluster.
+// poolSize is the number of connections of the Conn's own client, to each node of a cluster.
 const poolSize = 2
 
-// connect gives c a client of its own, with the options of the given one: the application may keep
-// all connections of that busy, as in BLPOP, or let its Limiter refuse calls. Calls end with the
-// deadlines of their contexts. A client without options that can be read is shared.
+// connect gives c its own client, with the options of the given one: the application may keep all
+// connections of the given client busy, as in BLPOP, or let its Limiter refuse calls. Calls end
+// with the deadlines of their contexts. If the options of the given client cannot be read, c
+// shares that client.
 func (c *Conn) connect(given redis.UniversalClient) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrClient}, args...)...)
 	}
-	// A zero timeout means go-redis's default, also where the given client has none.
+	// A zero timeout means go-redis's default, even if the given client has none.
 	notices := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	switch client := given.(type) {
 	case nil:
@@ -39,7 +40,7 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 		c.name = strings.ReplaceAll(fmt.Sprintf("redis %s db %d", dsn.Host(o.Addr), o.DB), "  ", " ")
 		if o.Addr == "FailoverClient" { // set by NewFailoverClient
 			c.name = fmt.Sprintf("redis by sentinel db %d", o.DB)
-			o.ConnMaxLifetime = time.Second // the given client alone hears of failovers; a new connection asks Sentinel
+			o.ConnMaxLifetime = time.Second // only the given client learns of failovers; a new connection asks Sentinel
 		}
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = poolSize, poolSize, 0, 0, 0
 		o.Limiter, o.ClientSideCache, o.ClientSideCacheConfig, o.MaintNotificationsConfig = nil, nil, nil, notices
@@ -61,18 +62,18 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 			hosts = append(hosts, dsn.Host(addr))
 		}
 		c.name = strings.TrimRight("redis cluster "+strings.Join(hosts, ","), ", ")
-		if o.ClusterSlots != nil { // by NewFailoverClusterClient, which alone hears of failovers
+		if o.ClusterSlots != nil { // set by NewFailoverClusterClient, whose client alone learns of failovers
 			break
 		}
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = poolSize, poolSize, 0, 0, 0
-		o.ReadOnly, o.RouteByLatency, o.RouteRandomly, o.MaintNotificationsConfig = false, false, false, notices // replicas may not know the latest grants
+		o.ReadOnly, o.RouteByLatency, o.RouteRandomly, o.MaintNotificationsConfig = false, false, false, notices // replicas may lack the latest grants
 		o.ContextTimeoutEnabled, o.ReadTimeout = true, c.patient(o.ReadTimeout)
 		if o.Dialer == nil {
 			o.Dialer = redis.NewDialer(&redis.Options{DialTimeout: o.DialTimeout, TLSConfig: o.TLSConfig})
 		}
 		o.Dialer = quiet(o.Dialer)
 		c.open = func() redis.UniversalClient {
-			again := o // NewClusterClient changes it
+			again := o // a copy, because NewClusterClient changes it
 			return redis.NewClusterClient(&again)
 		}
 		return nil
@@ -87,7 +88,7 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 	return nil
 }
 
-// patient returns a ReadTimeout that lets WAIT answer.
+// patient returns a ReadTimeout that is long enough for WAIT to answer.
 func (c *Conn) patient(read time.Duration) time.Duration {
 	if c.Replicas > 0 && read > 0 {
 		read = max(read, c.WaitTimeout+time.Second)
@@ -97,8 +98,8 @@ func (c *Conn) patient(read time.Duration) time.Duration {
 
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// quiet returns a dialer whose errors come from the connection that it returns: go-redis prints
-// errors of a dialer itself, for each connection of a pool, and its logger is global.
+// quiet returns a dialer that reports its errors through the connection that it returns: go-redis
+// prints a dialer's errors itself, for each connection of a pool, and its logger is global.
 func quiet(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)

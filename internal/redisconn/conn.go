@@ -15,25 +15,25 @@ import (
 // A Conn runs scripts on a client. Options set its exported fields before New returns.
 // It is safe for concurrent use.
 type Conn struct {
-	Prefix      string // of all keys
+	Prefix      string // prefix of all keys
 	Durable     bool   // the server's identity is not compared
-	Replicas    int    // that must acknowledge what a script wrote; see Call.Waits
+	Replicas    int    // how many must acknowledge a script's writes; see Call.Waits
 	WaitTimeout time.Duration
 
-	open    func() redis.UniversalClient // a client of our own
+	open    func() redis.UniversalClient // opens the Conn's own client
 	cluster bool
 	mu      sync.Mutex
-	client  redis.UniversalClient // nil: opened by the next call
+	client  redis.UniversalClient // nil: the next call opens it
 
 	name     string
-	addrs    []string // which may have a password, if they are URLs by mistake
+	addrs    []string // may contain a password, if they are URLs by mistake
 	warnings []string
 }
 
 // An Option configures a Conn.
 type Option func(*Conn) error
 
-// New returns a Conn to the server of client. It does not connect.
+// New returns a Conn to the server of client. New does not connect.
 func New(client redis.UniversalClient, opts ...Option) (*Conn, error) {
 	c := &Conn{Prefix: "snowlease"}
 	var errs []error
@@ -48,7 +48,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Conn, error) {
 	return c, nil
 }
 
-// Close closes the client, if it is the Conn's own, until the next call.
+// Close closes the client, if it is the Conn's own. The next call opens it again.
 func (c *Conn) Close() (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,8 +70,8 @@ func (c *Conn) server() redis.UniversalClient {
 // String returns the name of the server, without user and password.
 func (c *Conn) String() string { return c.name }
 
-// Warnings returns what New could not check about the client.
+// Warnings returns warnings about properties of the client that New could not check.
 func (c *Conn) Warnings() []string { return slices.Clone(c.warnings) }
 
-// Key returns a key of a name. All keys of a name are in one hash slot.
+// Key returns the key called what of a name. All keys of a name are in one hash slot.
 func (c *Conn) Key(name, what string) string { return c.Prefix + ":{" + name + "}:" + what }

@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// The errors of package redisseq. They are documented there.
+// The errors of package redisseq, which documents them.
 var (
 	ErrClient        = errors.New("redisseq: the client cannot be used")
 	ErrRunID         = fmt.Errorf("redisseq: the user may not read run_id and master_replid, which show a restart or failover: ACL SETUSER name +info, or set durable: true if this Redis loses no acknowledged write: %w", lease.ErrSetup)
@@ -22,7 +22,7 @@ var (
 	ErrNotReplicated = errors.New("redisseq: too few replicas have the grant: check that they run and keep up (INFO replication), or lower wait_replicas")
 )
 
-// shown matches the error of damaged in values.lua, to which servers add more.
+// shown matches the error of damaged in values.lua, which servers extend.
 var shown = regexp.MustCompile(`snowlease<(.*)> end`)
 
 // Damaged returns lease.ErrDamaged, naming the damage and the remedy.
@@ -30,8 +30,8 @@ func Damaged(what, remedy string) error {
 	return fmt.Errorf("%w: %s: %s", lease.ErrDamaged, what, remedy)
 }
 
-// translate returns the error of this package for an error of the server or the client,
-// if there is one.
+// translate returns the error of this package that corresponds to an error of the server or the
+// client, if there is one.
 func (c *Conn) translate(err error, remedy string) error {
 	text := err.Error()
 	if m := shown.FindStringSubmatch(text); m != nil {
@@ -48,7 +48,7 @@ func (c *Conn) translate(err error, remedy string) error {
 		return setup{err, "check the user name and the password of the client"}
 	case Denied(err):
 		return setup{err, "grant the user the commands and the keys " + c.Key("NAME", "*") + ", as docs/engines.md lists them (ACL SETUSER)"}
-	case errors.Is(err, redis.ErrClosed) && !c.cluster: // a cluster's client closes the clients of nodes that leave
+	case errors.Is(err, redis.ErrClosed) && !c.cluster: // a cluster client closes the clients of nodes that leave
 		return setup{err, "the client was closed before this call: close it after the last one"}
 	case c.open == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, redis.ErrPoolTimeout)):
 		return fmt.Errorf("%w (the client's pool is shared: if the application keeps all its connections busy, as in BLPOP, pass another client)", err)
@@ -56,15 +56,15 @@ func (c *Conn) translate(err error, remedy string) error {
 	return err
 }
 
-// Denied reports whether the server refuses a command or a key to the user. Servers word
-// that in several ways for a command within a script.
+// Denied reports whether err means that the server denies the user a command or a key. Servers
+// phrase that in several ways for a command within a script.
 func Denied(err error) bool {
 	text := err.Error()
 	return redis.IsPermissionError(err) || strings.Contains(text, "NOPERM") ||
 		strings.Contains(text, "The user executing the script can't") || strings.Contains(text, "has no permissions to")
 }
 
-// A setup is an error by which a start ends, with what to do.
+// A setup is an error that ends a start, with a remedy.
 type setup struct {
 	error
 	advice string
@@ -73,7 +73,7 @@ type setup struct {
 func (e setup) Error() string   { return e.error.Error() + ": " + e.advice }
 func (e setup) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
 
-// Wrap adds to err what failed, for which name, and where.
+// Wrap adds to err the operation that failed, its name, and the server.
 func (c *Conn) Wrap(verb, name string, err error) error {
 	return fmt.Errorf("redisseq: %s %q at %s: %w", verb, name, c, dsn.Hide(err, c.name, c.addrs...))
 }

@@ -25,7 +25,7 @@ func parse(value any) (Reply, error) {
 	return r, nil
 }
 
-// Answer returns the error of package lease that the reply stands for, or nil.
+// Answer returns the error of package lease that corresponds to the reply, or nil.
 func (r Reply) Answer(req lease.Request, pin lease.Pin) error {
 	var now, until int64
 	switch {

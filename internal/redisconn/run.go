@@ -17,13 +17,13 @@ type Call struct {
 	Keys       []string
 	Args       []any
 	Waits      bool              // whether Conn.Replicas must acknowledge its writes
-	Remedy     string            // what to do about damaged keys
-	Answer     func(Reply) error // the error that a reply stands for, or nil if unknown
-	Passes     []string          // verdicts that Run returns besides OK
+	Remedy     string            // for damaged keys
+	Answer     func(Reply) error // the error that corresponds to a reply, or nil if unknown
+	Passes     []string          // verdicts that Run returns in addition to OK
 }
 
-// Run runs a script and returns its reply if the verdict is OK or in Passes. It returns
-// errors of Answer as they are, and adds verb, name and server to others.
+// Run runs a script and returns its reply if the verdict is OK or in Passes. It returns errors of
+// Answer unchanged, and adds verb, name and server to others.
 //
 // It returns when ctx ends, even if the client's call does not.
 func (c *Conn) Run(ctx context.Context, call Call) (Reply, error) {
@@ -33,7 +33,7 @@ func (c *Conn) Run(ctx context.Context, call Call) (Reply, error) {
 		if call.Waits && c.Replicas > 0 {
 			out, err = c.runAndWait(ctx, call.Script, call.Keys, call.Args)
 		} else {
-			// EVALSHA, and EVAL if the server does not know the script.
+			// Run sends EVALSHA, and EVAL if the server does not have the script.
 			out.reply, err = call.Script.Run(ctx, c.server(), call.Keys, call.Args...).Result()
 		}
 		c.refresh(ctx, err)
@@ -60,9 +60,8 @@ func (c *Conn) Run(ctx context.Context, call Call) (Reply, error) {
 	return r, nil
 }
 
-// within returns what call returns, or the error of ctx if that ends first. call then
-// continues until the client's timeouts. go-redis does not repeat it, because its
-// context has ended.
+// within returns the result of call, or ctx's error if ctx ends first. call then continues until
+// the client's timeouts. go-redis does not repeat it, because its context has ended.
 func within[T any](ctx context.Context, call func() (T, error)) (none T, err error) {
 	if err := ctx.Err(); err != nil {
 		return none, err

@@ -8,8 +8,8 @@ import (
 //go:embed *.lua
 var own embed.FS
 
-// Lua returns the text of a script: server.lua, which defines server and tooOld, and the named files
-// of this package or of files.
+// Lua returns the source of a script: server.lua, which defines server and tooOld, and the named
+// files of this package or of files.
 func Lua(files embed.FS, names ...string) string {
 	var texts []string
 	for _, name := range append([]string{"server.lua"}, names...) {

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// answered is the reply of a script, and how many replicas acknowledged its writes.
+// answered is the reply of a script and the number of replicas that acknowledged its writes.
 type answered struct {
 	reply    any
 	replicas int64
@@ -21,7 +21,7 @@ type answered struct {
 func (c *Conn) runAndWait(ctx context.Context, script *redis.Script, keys []string, args []any) (r answered, err error) {
 	node, err := c.Node(ctx, keys[0])
 	asking := false
-	for range 3 { // two servers may answer for a slot that moves
+	for range 3 { // while a slot moves, two servers may answer for it
 		if err != nil {
 			return answered{}, err
 		}
@@ -75,14 +75,14 @@ func (c *Conn) Node(ctx context.Context, key string) (redis.UniversalClient, err
 	if cluster, ok := c.server().(*redis.ClusterClient); ok {
 		node, err := cluster.MasterForKey(ctx, key)
 		if err != nil {
-			return nil, err // not a nil *redis.Client
+			return nil, err // so as not to return a nil *redis.Client
 		}
 		return node, nil
 	}
 	return c.server(), nil
 }
 
-// Cluster reports whether this is a client of a cluster.
+// Cluster reports whether the client is a cluster client.
 func (c *Conn) Cluster() bool { return c.cluster }
 
 // nodeAt returns a client of the master at an address that another server named.
@@ -108,8 +108,8 @@ func (c *Conn) nodeAt(ctx context.Context, addr string) (redis.UniversalClient, 
 	return found, err
 }
 
-// refresh makes a cluster's client reload the list of masters if one did not answer. On
-// its own it does so once a minute, which is longer than a lease.
+// refresh makes a cluster client reload the list of masters after one did not answer. On its own,
+// the client does so once a minute, which is longer than a lease.
 func (c *Conn) refresh(ctx context.Context, err error) {
 	if cluster, ok := c.server().(*redis.ClusterClient); ok && err != nil && !errors.As(err, new(redis.Error)) {
 		cluster.ReloadState(ctx)
