@@ -18,17 +18,17 @@ func quarantined(err error) time.Duration {
 	return 0
 }
 
-// borrow makes one attempt, which gets patience, and installs the range in the generator.
-// An error is final if only a change of configuration helps.
+// borrow makes one attempt within patience and installs the range in the generator. final means
+// that only a change of configuration helps.
 //
-// The owner stays the same until a grant is used or released, so that the attempt after a
-// lost answer gets the same grant. Then a new owner begins: a release whose answer was lost
-// may still be under way, and would free the same owner's next grant. A Reset begins a new
-// owner too.
+// The owner stays the same until a grant is used or released, so that the attempt after a lost
+// answer gets the same grant. The next borrow has a new owner: a release whose answer was lost
+// may still be in progress, and would free the next grant of the same owner. After a Reset, the
+// owner is new too.
 func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool, err error) {
-	if k.owner == [16]byte{} || k.copied() { // not sooner: a copy of the process would have it too
+	if k.owner == [16]byte{} || k.copied() { // not earlier, since a copy of the process would have the same owner
 		k.mu.Lock()
-		k.asked = k.resets // before the owner is made
+		k.asked = k.resets // read before the owner is created
 		k.mu.Unlock()
 		k.owner = lease.NewOwner()
 	}
@@ -45,9 +45,9 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 	case err != nil:
 		k.count(err)
 		return final, err
-	case ctx.Err() != nil: // nobody waits for it
+	case ctx.Err() != nil: // nobody waits for the grant
 		return true, errors.Join(ctx.Err(), k.decline(ctx, g))
-	case late != nil: // as if the answer were lost
+	case late != nil: // the same as a lost answer
 		k.count(late)
 		return false, late
 	}
@@ -63,7 +63,7 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 	if former != (lease.Grant{}) && former.Worker != g.Worker {
 		args = append(args, "former_worker", former.Worker)
 	}
-	if g.Floor > g.Now { // until the clock has caught up
+	if g.Floor > g.Now { // for this long, ids are ahead of the clock
 		args = append(args, "ids_ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
 	}
 	k.cfg.Logger.Info("worker id borrowed", args...)
@@ -71,7 +71,7 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 	return false, nil
 }
 
-// ask makes one call of Acquire for the owner.
+// ask calls Acquire once for the owner.
 func (k *Keeper) ask(ctx context.Context) (lease.Grant, error) {
 	req := k.cfg.Request
 	req.Owner, req.CallerTime = k.owner, time.Now().UnixMilli()
@@ -82,11 +82,12 @@ func (k *Keeper) ask(ctx context.Context) (lease.Grant, error) {
 	return g, err
 }
 
-// margin is how long before a deadline a call ends, so that the order of the two is always the same.
+// margin is how long before a deadline a call ends, so that the two always end in this order.
 const margin = time.Millisecond
 
-// outlasting returns a context that ends after patience or a margin before the deadline of ctx. If
-// ctx is canceled, it continues for answerTime: the answer shows what to release.
+// outlasting returns a context that ends after patience or a margin before the deadline of ctx.
+// If ctx is canceled, the context continues for answerTime, because the answer contains the grant
+// to release.
 func outlasting(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(patience)
 	if by, ok := ctx.Deadline(); ok {
@@ -98,9 +99,9 @@ func outlasting(ctx context.Context, patience time.Duration) (context.Context, c
 }
 
 // forsake releases the grant that an abandoned borrow may have received, if its last answer left
-// that open. Asked again, the center returns the same owner's grant or a new one; nobody has used
-// either. After the release it lends this owner nothing more, even if an abandoned call arrives
-// late. A copy of the process may use the grant.
+// that open. A second Acquire returns the same owner's grant or a new one, and nobody has used
+// either. After the release the center grants this owner nothing more, even if an abandoned call
+// arrives late. forsake does not release a grant that a copy of the process may use.
 func (k *Keeper) forsake(ctx context.Context) {
 	if k.owner == [16]byte{} || !k.unsure {
 		return
@@ -128,15 +129,15 @@ func (k *Keeper) decline(ctx context.Context, g lease.Grant) error {
 	return k.release(call, g, g.Floor)
 }
 
-// copied reports whether Reset was called since the owner of the borrow or grant was made. A
-// copy of the process may then have the same.
+// copied reports whether Reset was called since the owner of the borrow or grant was created. A
+// copy of the process may then have the same owner.
 func (k *Keeper) copied() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.resets != k.asked
 }
 
-// adopt gives the generator a range, unless a copy of the process may have it too: waiting
+// adopt gives the generator a range, unless a copy of the process may have the range too: waiting
 // callers would get ids from it before Reset could take it away.
 func (k *Keeper) adopt(r generator.Range) error {
 	k.mu.Lock()
@@ -148,8 +149,8 @@ func (k *Keeper) adopt(r generator.Range) error {
 	return err
 }
 
-// granted records a success, and at, the generator's clock at its answer. It returns the
-// grant before, and the error of the last attempt.
+// granted records a success. at is the generator's clock when the answer arrived. granted returns
+// the previous grant and the error of the previous attempt.
 func (k *Keeper) granted(g lease.Grant, at time.Duration) (former lease.Grant, err error) {
 	k.mu.Lock()
 	st := &k.status
@@ -165,7 +166,8 @@ func (k *Keeper) granted(g lease.Grant, at time.Duration) (former lease.Grant, e
 	return former, err
 }
 
-// count counts a failure. A quarantine is not one: the center says how long to wait.
+// count counts a failure. A quarantine is not a failure, because the center reports how long to
+// wait.
 func (k *Keeper) count(err error) {
 	if errors.As(err, new(*lease.QuarantineError)) {
 		return

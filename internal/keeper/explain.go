@@ -12,8 +12,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Explain adds to an error of the generator why there is no worker id, such as the last error
-// of the center.
+// Explain adds to an error of the generator the reason why there is no worker id, such as the
+// last error of the center.
 func (k *Keeper) Explain(err error) error {
 	early := errors.Is(err, generator.ErrNotStarted)
 	switch st := k.Status(); {
@@ -28,8 +28,8 @@ func (k *Keeper) Explain(err error) error {
 	return err
 }
 
-// DefaultHolder names this process, as program@host:pid, for those who look at the slots of
-// a center.
+// DefaultHolder returns a name of this process, program@host:pid, for people who look at the
+// slots of a center.
 func DefaultHolder() string {
 	host, err := os.Hostname()
 	if err != nil {

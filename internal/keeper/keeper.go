@@ -14,43 +14,42 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Schedule says when to renew. Next returns the next time after t, or the zero time
-// for never. Schedules of robfig/cron implement it.
+// A Schedule determines when to renew. Next returns the next time after t, or the zero time for
+// never. Schedules of robfig/cron implement it.
 type Schedule interface {
 	Next(t time.Time) time.Time
 }
 
-// Config configures a Keeper. Center, Generator and Request are required. A zero field of the
-// others means its default.
+// Config configures a Keeper. Center, Generator and Request are required. For all other fields,
+// zero means the default.
 type Config struct {
-	// Center lends the worker ids. The caller closes it after Stop.
+	// Center leases the worker ids. The caller closes it after Stop.
 	Center lease.Center
 	// Generator issues the ids. The Keeper owns it: do not call its Adopt, Extend, Drop or
 	// Stop, and give it to one Keeper only.
 	Generator *generator.Generator
-	// Request says what to borrow, for the layout of Generator. The Keeper sets Owner, CallerTime
-	// and MaxLead.
+	// Request is the request to borrow with, for the layout of Generator. The Keeper sets Owner,
+	// CallerTime and MaxLead.
 	Request lease.Request
-	// Schedule adds renewals to those that the lease needs, which come every third of
-	// TTL. Each time of Schedule gets one renewal, a constant time earlier: what Jitter
-	// takes off a third of TTL when it is called once. Default: every 10 s.
+	// Schedule adds renewals to the ones that the lease needs, one every third of TTL. Each time of
+	// Schedule causes one renewal, a constant time earlier. That time is what Jitter, called once,
+	// subtracts from a third of TTL. Default: every 10 s.
 	Schedule Schedule
 	// Wait bounds how long Start waits for a free worker id, for a center that is down,
 	// or for a quarantine. The context of Start bounds it too. Default: 10s.
 	Wait time.Duration
-	// ExactTimes delays borrowing if the center may have lost grants, until its
-	// clock has passed all of them. That takes up to MaxTTL + Skew, without ids once
-	// the current range is used up. By default, the Keeper borrows a range above them
-	// after Skew and a moment. Ids then carry times up to MaxTTL ahead of the clock
-	// until it has caught up.
+	// ExactTimes delays borrowing if the center may have lost grants, until its clock has passed all
+	// of them. That takes up to MaxTTL + Skew, without ids once the current range is used up. If
+	// false, the Keeper borrows a range above the lost grants after Skew and a moment. Ids then
+	// carry times up to MaxTTL ahead of the clock until it has caught up.
 	ExactTimes bool
-	// OnLost is called after each loss of a lease, by the goroutine of the Keeper. It
-	// must not block, and must not call the Keeper.
+	// OnLost is called after each loss of a lease, in the goroutine of the Keeper. It must not
+	// block, and must not call the Keeper.
 	OnLost func(error)
-	// Jitter returns a delay of least to most, so that the replicas of a service do not
-	// act together. Tests and simulations set it. Default: at random.
+	// Jitter returns a delay of least to most, so that the replicas of a service do not act
+	// together. Tests and simulations set it. Default: a random delay.
 	Jitter func(least, most time.Duration) time.Duration
-	// Logger receives one line per change of state. Its handler must not block, and must not
+	// Logger receives one line for each change of state. Its handler must not block, and must not
 	// call the Keeper. Default: nothing is logged.
 	Logger *slog.Logger
 }
@@ -65,7 +64,7 @@ type State string
 const (
 	Idle        State = "idle"        // not started
 	Borrowing   State = "borrowing"   // requests a worker id, at the start or after a loss
-	Quarantined State = "quarantined" // requests one, but the center may have lost grants and lends none yet
+	Quarantined State = "quarantined" // requests one, but the center may have lost grants and grants none yet
 	Holding     State = "holding"     // has a worker id; without ids if its lease has expired: see Generator.Err
 	Stopped     State = "stopped"     // released the worker id
 )
@@ -82,7 +81,7 @@ type Status struct {
 	// FailingSince is when the first attempt after the last success began, if it failed,
 	// by the local clock. It is zero while Err is nil.
 	FailingSince time.Time
-	Reason       string // of the last quarantine, or of the last loss that a renewal met
+	Reason       string // of the last quarantine, or of the last loss that a renewal detected
 }
 
 // A Keeper borrows a worker id for a generator, renews it and releases it. It runs one
@@ -94,9 +93,8 @@ type Status struct {
 type Keeper struct {
 	cfg Config
 
-	// life has an element while Start, Reset or Stop runs, so that they run one at a
-	// time. It is not a mutex because testing/synctest does not see goroutines that
-	// wait for one.
+	// life has an element while Start, Reset or Stop runs, so that only one of them runs at a time.
+	// It is not a mutex because testing/synctest does not detect goroutines that wait for one.
 	life chan struct{}
 
 	mu        sync.Mutex
@@ -106,21 +104,21 @@ type Keeper struct {
 	ended     chan struct{}      // closed when the loop has ended
 	stops     int                // calls of Stop
 	resets    int                // calls of Reset
-	interrupt func(by string)    // ends a Start or Reset under way
-	hurry     int                // calls of Reset that wait, and whose context has ended
+	interrupt func(by string)    // ends a Start or Reset in progress
+	hurry     int                // calls of Reset that are waiting and whose context has ended
 
 	early  time.Duration // how long before a time of Schedule to renew
 	outage outage
 
-	// Used only by the goroutine that borrows: the caller of Start or Reset, then the
-	// loop, then the caller of Stop.
+	// The fields below are used only by the goroutine that borrows: the caller of Start or Reset,
+	// then the loop, then the caller of Stop.
 	owner  lease.Owner // of the borrow under way; zero if the next has yet to begin
-	unsure bool        // the last answer to the borrow does not tell whether the owner was lent something
-	asked  int         // resets before the owner of the borrow or grant was made
-	grant  lease.Grant // zero if there is none to renew or give back
+	unsure bool        // the last answer to the borrow leaves open whether the owner was granted anything
+	asked  int         // resets before the owner of the borrow or grant was created
+	grant  lease.Grant // zero if there is none to renew or release
 	lent   generator.Range
 	pace   pace
-	began  time.Time // the attempt
+	began  time.Time // the beginning of the attempt
 	took   time.Duration
 }
 
@@ -166,7 +164,7 @@ func (k *Keeper) Status() Status {
 }
 
 // Now returns the center's time, which decides when ids stop: the time of the last answer plus
-// the time since by the generator's clock. It is zero without a Grant.
+// the time that has passed since on the generator's clock. It is zero without a Grant.
 func (k *Keeper) Now() time.Time {
 	elapsed := k.cfg.Generator.Elapsed()
 	k.mu.Lock()
@@ -182,6 +180,6 @@ var errReset = errors.New("lease: the keeper was reset during the call")
 const (
 	releaseTimeout = 5 * time.Second // many processes may stop together
 	answerTime     = 2 * time.Second // for the answer to an abandoned borrow
-	forsakeTime    = 3 * time.Second // to ask for its grant, and release it
+	forsakeTime    = 3 * time.Second // to request its grant again and release it
 	maxPause       = 5 * time.Second
 )

@@ -19,7 +19,7 @@ func (k *Keeper) attempted(began time.Time, err error) error {
 		k.cfg.Request.Namespace, k.named(" from ", err), time.Since(began).Round(time.Millisecond), err)
 }
 
-// named returns the center after a preposition, unless err names it.
+// named returns preposition and the name of the center, or "" if err names the center.
 func (k *Keeper) named(preposition string, err error) string {
 	name := lease.Name(k.cfg.Center)
 	if strings.Contains(err.Error(), name) {
@@ -28,8 +28,8 @@ func (k *Keeper) named(preposition string, err error) string {
 	return preposition + name
 }
 
-// prospect returns attributes for the log: whose lease it is, and when ids stop if the
-// center does not answer.
+// prospect returns attributes for the log: the lease and the time when ids stop if the center
+// does not answer.
 func (k *Keeper) prospect(ctx context.Context) []any {
 	if !k.cfg.Logger.Enabled(ctx, slog.LevelError) {
 		return nil
@@ -44,8 +44,8 @@ func (k *Keeper) prospect(ctx context.Context) []any {
 	return args
 }
 
-// failed records an error. It logs the first error of a row as a warning and the others at
-// debug level. A quarantine ends by itself, so that it is logged as a wait, at info level.
+// failed records an error. It logs the first error in a row as a warning and the others at debug
+// level. A quarantine ends by itself, so it is logged as a wait, at info level.
 func (k *Keeper) failed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return // stopping
@@ -63,7 +63,7 @@ func (k *Keeper) failed(ctx context.Context, what string, err error) {
 	k.note(state, err)
 	level := slog.LevelDebug
 	first := last == nil || errors.Is(last, lease.ErrLost) || state != was
-	if q == nil || q.Wait() > 2*(k.cfg.Request.MaxTTL+k.cfg.Request.Skew) { // no member causes such a long one
+	if q == nil || q.Wait() > 2*(k.cfg.Request.MaxTTL+k.cfg.Request.Skew) { // no member causes such a long quarantine
 		if first {
 			level = slog.LevelWarn
 		}

@@ -24,13 +24,13 @@ func (k *Keeper) run(ctx context.Context) {
 				continue
 			}
 			k.failed(ctx, "worker id not borrowed; retrying", err)
-			k.expired() // if a burst has used up the range
+			k.expired() // a burst may have used up the range
 			if pause = k.jitter(k.pause(err)); final {
 				pause = k.jitter(maxPause/2, maxPause)
 			}
 			continue
 		}
-		var wanted <-chan struct{} // not after a failure
+		var wanted <-chan struct{} // stays nil after a failure
 		if pause == 0 {
 			pause, wanted = k.untilRenewal(), k.cfg.Generator.Wanted()
 		}
@@ -45,7 +45,7 @@ func (k *Keeper) run(ctx context.Context) {
 // after a success or a loss.
 func (k *Keeper) renew(ctx context.Context) time.Duration {
 	patience := k.pace.patience
-	if k.left(k.lent) > 0 { // once ids have stopped, there is nothing to hurry for
+	if k.left(k.lent) > 0 { // once ids have stopped, there is no need to hurry
 		patience = min(patience, k.grant.TTL/3)
 	}
 	k.began = time.Now()
@@ -105,9 +105,9 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 	return k.jitter(k.pause(err))
 }
 
-// uncovered reports whether err means that, after a total loss, the namespace was pinned again
-// by a member whose quarantine need not cover this one's range. A pin without MaxTTL is
-// retired or unreadable, and no member lends under it.
+// uncovered reports whether err means that the namespace was pinned again after a total loss, by
+// a member whose quarantine need not cover this member's range. A pin without MaxTTL is retired
+// or unreadable, and no member borrows under it.
 func uncovered(err error) bool {
 	var m *lease.MismatchError
 	return errors.As(err, &m) && m.Stored.MaxTTL > 0 && m.Stored.Hold() < m.Asked.Hold()
@@ -118,7 +118,7 @@ func (k *Keeper) install(next generator.Range) error {
 		return k.adopt(next)
 	}
 	if !k.cfg.Generator.Extend(k.lent, next) {
-		// Somebody else stopped the generator or gave it another range.
+		// Another caller stopped the generator or gave it another range.
 		return fmt.Errorf("lease: renewed range %+v does not follow %+v", next, k.lent)
 	}
 	return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// An outage logs when ids stop because the lease has expired, and when they resume. It
-// does so whatever the Keeper is doing, and even if nobody requests an id.
+// An outage logs when ids stop because the lease has expired, and when they resume. It does so
+// whatever the Keeper is doing, and even if nobody requests an id.
 type outage struct {
-	lines sync.Mutex // keeps the lines in order; end does without it, so that a handler may call Stop
+	lines sync.Mutex // keeps the lines in order; end does not hold it, so that a handler may call Stop
 	mu    sync.Mutex
 	timer *time.Timer
 	lent  generator.Range
 	since time.Time // zero while ids are issued
-	told  time.Time // when the log last said so
+	told  time.Time // when the outage was last logged
 }
 
 // watch starts waiting for the end of the generator's new range.
@@ -45,7 +45,7 @@ func (k *Keeper) watch(ctx context.Context, lent generator.Range) {
 	}
 }
 
-// left returns how long a range still yields ids, by the clock of the generator.
+// left returns how long a range still yields ids, on the generator's clock.
 func (k *Keeper) left(r generator.Range) time.Duration {
 	l := k.cfg.Generator.Layout()
 	_, last := l.Ticks(r.Floor, r.Ceiling)
@@ -70,10 +70,11 @@ func (k *Keeper) expired() {
 	}
 }
 
-// remindEvery is how often the log says that there are no ids.
+// remindEvery is the interval at which the log repeats that there are no ids.
 const remindEvery = 30 * time.Second
 
-// begin reports whether ids have stopped by now, of which range, and whether it has reported so before.
+// begin reports whether ids have stopped by now, of which range, and whether it has reported that
+// before.
 func (o *outage) begin(k *Keeper) (lent generator.Range, stopped, again bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -85,7 +86,7 @@ func (o *outage) begin(k *Keeper) (lent generator.Range, stopped, again bool) {
 	case errors.Is(err, generator.ErrLeaseExpired) && time.Since(o.told) >= remindEvery:
 		stopped, o.told = true, time.Now()
 		if again = !o.since.IsZero(); !again {
-			o.since = time.Now().Add(min(0, k.left(o.lent))) // a paused process notices late
+			o.since = time.Now().Add(min(0, k.left(o.lent))) // a paused process gets here late
 		}
 		if o.timer != nil {
 			o.timer.Reset(remindEvery)

@@ -11,12 +11,12 @@ import (
 
 // A pace lets a slow or unreachable store recover, however many processes use it.
 //
-// An abandoned call still costs the store. So after each failure the next call gets 1.5 times
-// as long, up to a third of TTL or 10 s, whichever is longer. A store that can renew n leases
-// every third of TTL answers n calls in that time, even simultaneous ones. If it does not, n
-// Keepers that retry still send fewer calls than n that renew. The first calls get less time,
-// because the connection may be dead while the lease runs; until it ends, a renewal gets at
-// most a third of TTL.
+// An abandoned call still costs the store. So after each failure the next call gets 1.5 times as
+// long, up to a third of TTL or 10 s, whichever is longer. A store that can renew n leases every
+// third of TTL answers n calls in that time, even simultaneous ones. If it does not, n Keepers
+// that retry still send fewer calls than n that renew. The first calls get less time, because the
+// connection may be dead while the lease runs. Until the lease ends, a renewal gets at most a
+// third of TTL.
 //
 // Each failure doubles the pause. It is random, so that Keepers do not stay in step.
 type pace struct {
@@ -38,8 +38,8 @@ func (p *pace) failure() {
 	p.pause = min(max(2*p.pause, firstPause), p.maxPause)
 }
 
-// success takes back one step of patience only, because a store that has just answered
-// may still be slow.
+// success lowers patience by one step only, because a store that has just answered may still be
+// slow.
 func (p *pace) success() {
 	p.patience = max(p.patience*2/3, callTimeout)
 	p.pause = 0
@@ -48,10 +48,10 @@ func (p *pace) success() {
 // retry returns a delay that is short compared with TTL.
 func (k *Keeper) retry() time.Duration { return min(time.Second, k.cfg.Request.TTL/10) }
 
-// pause returns the shortest and the longest pause after an error. A quarantine lasts
-// until it ends, plus what spreads the replicas. A Keeper that may borrow ahead of the
-// clock asks more often: the center notices another loss, and begins its quarantine,
-// only when somebody asks.
+// pause returns the shortest and the longest pause after an error. After a quarantine error, the
+// pause lasts until the end of the quarantine plus a spread between replicas. A Keeper that may
+// borrow ahead of the clock calls more often: the center detects another loss, and begins its
+// quarantine, only during a call.
 func (k *Keeper) pause(err error) (least, most time.Duration) {
 	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
 		longest := maxPause
@@ -68,13 +68,14 @@ func (k *Keeper) pause(err error) (least, most time.Duration) {
 	return d / 2, d
 }
 
-// often is how long a renewal waits without a Schedule, so that an outage finds nearly all of a long
-// lease left.
+// often is the interval of renewals without a Schedule, so that nearly all of a long lease is
+// left when an outage begins.
 const often = 10 * time.Second
 
-// untilRenewal returns how long to wait after a success, unless the generator wants more sooner.
+// untilRenewal returns how long to wait after a success, unless the generator needs more sooner.
 // A range that begins ahead of the clock is short at first and grows with each renewal until the
-// clock catches up. If the clock stepped back, the range grows again when it has.
+// clock catches up. If the clock stepped back, the range grows again when the clock has caught
+// up.
 func (k *Keeper) untilRenewal() time.Duration {
 	g := k.grant
 	left := time.Duration(g.Ceiling-max(g.Floor, g.Now)) * time.Millisecond
@@ -87,7 +88,7 @@ func (k *Keeper) untilRenewal() time.Duration {
 		// renewal that the lease needs.
 		from := time.Now().Add(k.early)
 		if next := s.Next(from); next.After(from) && next.Sub(from) <= d {
-			return next.Sub(from) // no jitter, so that each point gets one renewal
+			return next.Sub(from) // no jitter, so that each time of Schedule causes one renewal
 		}
 	} else {
 		d = min(d, often)
@@ -111,12 +112,12 @@ func (k *Keeper) rest(ctx context.Context, d time.Duration, wanted <-chan struct
 	return sleep(ctx, min(d, max(onDemand, 2*k.took))-time.Since(k.began))
 }
 
-// jitter is never 0, which would mean no pause.
+// jitter returns a delay of least to most. It is never 0, which would mean no pause.
 func (k *Keeper) jitter(least, most time.Duration) time.Duration {
 	return max(1, k.cfg.Jitter(least, most))
 }
 
-// mostly returns d less a tenth, and d.
+// mostly returns 90% of d, and d.
 func mostly(d time.Duration) (least, most time.Duration) { return d - d/10, d }
 
 func between(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) }

@@ -8,27 +8,25 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Reset borrows another worker id for a process that may have been copied with its
-// memory, by a restored snapshot or a clone. The copies hold the same grant, so Reset
-// abandons it without releasing it. Ids stop and resume under the new worker id. Reset
-// waits like Start. If a Start or another Reset is under way, Reset waits for it, and
-// interrupts it when ctx ends.
+// Reset borrows another worker id for a process that may have been copied with its memory, by a
+// restored snapshot or a clone. The copies hold the same grant, so Reset abandons the grant
+// without releasing it. Ids stop and resume with the new worker id. Reset waits like Start. If a
+// Start or another Reset is in progress, Reset waits for it, and interrupts it when ctx ends.
 //
-// A copy must call Reset before it issues an id or calls Stop, because a Keeper cannot
-// detect the copy, and must issue none until Reset returns. A call that waits when Reset
-// begins gets ids of the other worker id only; one that runs while the process is copied may
-// return the same id in both copies. The abandoned worker id becomes free when its lease
-// expires.
+// A copy must call Reset before it issues an id or calls Stop, because a Keeper cannot detect the
+// copy. It must issue no id until Reset returns. A call that waits when Reset begins gets ids of
+// the other worker id only; a call that runs while the process is copied may return the same id
+// in both copies. The abandoned worker id becomes free when its lease expires.
 //
-// After an error, the Keeper keeps trying to borrow a worker id. Resetting a Keeper
-// that has not started, or has stopped, is an error.
+// After an error, the Keeper keeps trying to borrow a worker id. It is an error to reset a Keeper
+// that has not started or has stopped.
 func (k *Keeper) Reset(ctx context.Context) error {
 	k.mu.Lock()
 	stops := k.stops
-	k.resets++ // before Drop: no answer under way puts back what that takes away
+	k.resets++ // before Drop, so that no answer in progress restores the dropped range
 	k.mu.Unlock()
 	k.cfg.Generator.Drop()
-	if !k.enter(ctx) { // to return now would leave the grant in use
+	if !k.enter(ctx) { // returning now would leave the grant in use
 		k.mu.Lock()
 		k.hurry++
 		if k.interrupt != nil {
@@ -50,12 +48,12 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	ctx, done := k.untilStop(ctx, stops)
 	defer done()
 	cancel()
-	<-ended // soon: a Center returns when its context ends
+	<-ended // soon, because a Center returns when its context ends
 	k.abandon()
 	k.mu.Lock()
 	k.status.State, k.status.Grant, k.status.Err, k.status.FailingSince = Borrowing, lease.Grant{}, nil, time.Time{}
 	k.mu.Unlock()
-	defer func() { // also if the center panics
+	defer func() { // runs even if the center panics
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		if k.stops == stops {

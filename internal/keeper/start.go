@@ -13,12 +13,12 @@ import (
 // Start borrows a worker id and begins to renew it. It waits until Wait has passed or
 // until slightly before ctx ends, because fx drops start errors after the deadline.
 //
-// If that fails, or ctx is canceled, Start releases any grant that it may have received, even if the
-// answer was lost. That takes at most 5 s more, and ends before a deadline of ctx unless a worker id
-// arrives when that time is up.
+// If that fails, or ctx is canceled, Start releases any grant that it may have received, even if
+// the answer was lost. That takes at most 5 s more, and ends before a deadline of ctx unless a
+// worker id arrives when that time is up.
 //
-// After an error, the Keeper holds nothing and may be started again, as after Stop: it then asks as
-// another owner. Errors wrap the errors of Center.Acquire and name the center. Stop interrupts Start.
+// After an error, the Keeper holds nothing and may be started again, as after Stop, with another
+// owner. Errors wrap the errors of Center.Acquire and name the center. Stop interrupts Start.
 func (k *Keeper) Start(ctx context.Context) (err error) {
 	k.mu.Lock()
 	stops := k.stops
@@ -40,7 +40,7 @@ func (k *Keeper) Start(ctx context.Context) (err error) {
 	defer done()
 	started := false
 	defer func() {
-		if !started { // also if the center panics
+		if !started { // runs even if the center panics
 			k.note(Idle, err)
 		}
 	}()
@@ -56,7 +56,7 @@ func (k *Keeper) Start(ctx context.Context) (err error) {
 	return nil
 }
 
-// enter waits for life. It reports false if ctx ended first.
+// enter waits for life. It reports whether life was free before ctx ended.
 func (k *Keeper) enter(ctx context.Context) bool {
 	select {
 	case k.life <- struct{}{}:
@@ -71,8 +71,8 @@ func (k *Keeper) enter(ctx context.Context) bool {
 	}
 }
 
-// untilStop returns a copy of ctx that also ends when Stop has been called more than stops times, or
-// by interrupt.
+// untilStop returns a copy of ctx that also ends when Stop has been called more than stops times,
+// or when interrupt is called.
 func (k *Keeper) untilStop(ctx context.Context, stops int) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	k.mu.Lock()
@@ -110,10 +110,10 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 	defer cancel()
 	k.owner = [16]byte{}
 	k.pace = newPace(k.cfg.Request.TTL)
-	var reason error // the last error other than that time is up
+	var reason error // the last error other than the end of the time
 	for {
-		// A call on a dead connection leaves time for another. It may take half of the
-		// time nevertheless, because the store may just be slow.
+		// A call on a dead connection must leave time for another call. But it may take half of the
+		// time, because the store may just be slow.
 		final, err := k.borrow(within, min(max(k.pace.patience, time.Until(deadline)/2), k.pace.maxPatience))
 		switch {
 		case err == nil:
@@ -128,7 +128,7 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 			return k.attempted(began, reason)
 		}
 		k.failed(ctx, "worker id not borrowed; retrying", err)
-		// The end of the time is no reason to give up half a pause before it.
+		// The end of the time is not a reason to give up half a pause earlier.
 		least, most := k.pause(err)
 		most = min(most, max(time.Until(deadline)/2, firstPause))
 		again := k.jitter(min(least, most), most)
@@ -138,7 +138,7 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 	}
 }
 
-// interrupted adds to the last error of a start why its context has ended, if it has.
+// interrupted adds to the last error of a start the reason why its context has ended, if it has.
 func interrupted(ctx context.Context, last error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(last, cause) {
 		return fmt.Errorf("stopped while waiting: %w; the last answer was: %w", cause, last)

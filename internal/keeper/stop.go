@@ -9,10 +9,9 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Stop ends renewing, then ends issuing, then releases the worker id. It
-// takes at most 5 s, even if ctx has ended, and interrupts a Start or Reset under way.
-// An error means that the worker id was not released; it becomes free when its lease
-// expires. A second Stop does nothing.
+// Stop ends renewing, then ends issuing, then releases the worker id. It takes at most 5 s, even
+// if ctx has ended, and interrupts a Start or Reset in progress. An error means that the worker
+// id was not released; it becomes free when its lease expires. A second Stop does nothing.
 func (k *Keeper) Stop(ctx context.Context) error {
 	k.mu.Lock()
 	k.stops++
@@ -33,7 +32,7 @@ func (k *Keeper) Stop(ctx context.Context) error {
 	}
 	if cancel != nil {
 		cancel()
-		<-ended // soon: a Center returns when its context ends, or in mode local when the disk answers
+		<-ended // soon, because a Center returns when its context ends, or in mode local when the disk answers
 	}
 	k.began = time.Now()
 	err := k.giveBack(ctx)
@@ -42,7 +41,7 @@ func (k *Keeper) Stop(ctx context.Context) error {
 }
 
 func (k *Keeper) giveBack(ctx context.Context) error {
-	mine := k.cfg.Generator.Extend(k.lent, k.lent) // changes nothing, and fails if the range is another
+	mine := k.cfg.Generator.Extend(k.lent, k.lent) // a no-op that fails if the range is another
 	lastUsed := k.cfg.Generator.Stop()
 	g := k.grant
 	k.outage.end()
@@ -70,7 +69,7 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 	return nil
 }
 
-// release retries until ctx ends. It does not retry what cannot get better.
+// release retries until ctx ends, except after errors that retries do not cure.
 func (k *Keeper) release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, releaseTimeout/5) {
 		err := k.cfg.Center.Release(ctx, g, lastUsed)
