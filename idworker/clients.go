@@ -16,23 +16,23 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// Clients are what a worker is built on. Those that the mode does not need are ignored, and a
-// nil one counts as none. The caller closes them, after the worker.
+// Clients are the clients that a worker uses. The worker ignores those that the mode does not
+// need. A nil client counts as missing. The caller closes the clients after the worker.
 type Clients struct {
 	// DB is the database of mode db. Without GORM, use Center.
 	DB *gorm.DB
 	// Redis is the client of modes redis and redis-sequence.
 	Redis redis.UniversalClient
-	// Center, such as one of dbseq.Open, takes precedence over modes auto, db and redis; modes
-	// local and redis-sequence ignore it. Config.Store.Durable does not change it: it has an
-	// option of its own, such as dbseq.WithDurable.
+	// Center, such as a center of dbseq.Open, takes precedence over modes auto, db and redis; modes
+	// local and redis-sequence ignore it. Config.Store.Durable does not affect it: use the center's
+	// own option, such as dbseq.WithDurable.
 	Center lease.Center
 	// Logger logs the events of docs/design/log.md. Its handler must not block, and must not
 	// call the worker. Default: nothing is logged. (Module has slog.Default().)
 	Logger *slog.Logger
 }
 
-// A wiring is Clients, and what only fx has.
+// A wiring is Clients together with the parts that only fx provides.
 type wiring struct {
 	Clients
 	numbers  numbers.Store
@@ -52,10 +52,11 @@ func (c Clients) wiring() wiring {
 	return wiring{Clients: c}
 }
 
-// NewCenter returns the center that Open would create for cfg; it ignores Clients.Center. Use it to wrap the center or to share it among several workers. It calls no
-// server. Close the workers first, then the center.
+// NewCenter returns the center that Open would create for cfg; it ignores Clients.Center. Use it
+// to wrap the center or to share it among several workers. It does no I/O with a server. Close
+// the workers first, then the center.
 //
-// Errors: all faults of cfg joined in one, a missing or ambiguous client, and mode
+// Errors: an error that joins all problems of cfg, a missing or ambiguous client, and mode
 // redis-sequence, which has no center.
 func NewCenter(cfg Config, clients Clients) (lease.Center, error) {
 	p, err := cfg.plan()
@@ -112,8 +113,8 @@ func (p plan) newCenter(w wiring) (lease.Center, error) {
 	return c, nil
 }
 
-// auto returns db or redis for a key with the value auto: the only client given. In place of
-// one, other would do.
+// auto resolves the value auto of a key to db or redis, whichever client is given. other is an
+// alternative to these clients, for the error.
 func (w wiring) auto(key, other, choices string) (string, error) {
 	switch {
 	case w.DB != nil && w.Redis != nil:
@@ -127,7 +128,8 @@ func (w wiring) auto(key, other, choices string) (string, error) {
 		"Clients a DB or a Redis, or without GORM a Center, such as one of dbseq.Open"))
 }
 
-// needRedis returns the Redis client. Its error begins with what, which needs it.
+// needRedis returns the Redis client. Its error begins with what, the name of the part that needs
+// it.
 func (w wiring) needRedis(what string) (redis.UniversalClient, error) {
 	if w.Redis == nil {
 		return nil, fmt.Errorf("%s: %w", what, w.absent("no redis.UniversalClient", "Clients a Redis"))
@@ -135,8 +137,9 @@ func (w wiring) needRedis(what string) (redis.UniversalClient, error) {
 	return w.Redis, nil
 }
 
-// absent is the error for a missing client. with names the fields of Clients that give one. In fx a
-// client of another type, with a missing dependency or with a name tag looks absent too.
+// absent returns the error for a missing client. with names the fields of Clients that provide
+// it. In fx, a client of another type, with a missing dependency or with a name tag looks absent
+// too.
 func (w wiring) absent(what, with string) error {
 	if w.shutdown == nil {
 		return fmt.Errorf("%s: give %s; one that is nil counts as none", what, with)

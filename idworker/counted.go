@@ -12,7 +12,7 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// counted issues ids that Redis counts, in mode redis-sequence.
+// counted issues ids that Redis counts (mode redis-sequence).
 type counted struct {
 	seq  *counter.Counter
 	plan plan
@@ -44,7 +44,7 @@ func (c counted) Start(ctx context.Context) ([]any, error) {
 
 func (c counted) Close() error { return c.seq.Close() }
 
-// Reset discards the ids reserved ahead: copies share nothing else.
+// Reset discards the ids that are reserved ahead, because copies share nothing else.
 func (c counted) Reset(context.Context) error {
 	c.seq.Reset()
 	return nil

@@ -11,18 +11,18 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// GORM registers gormplugin on the application's *gorm.DB: primary keys get ids of the
-// *IdWorker, or numbers of Config.Segments. A gormplugin.Config may be supplied, as a value.
-// List GORM after Module and before every module that writes, so that modules can insert in
-// their start and stop hooks:
+// GORM registers gormplugin on the application's *gorm.DB: primary keys get ids of the *IdWorker,
+// or numbers of Config.Segments. The application may supply a gormplugin.Config, as a value. List
+// GORM after Module and before every module that writes, so that modules can insert in their
+// start and stop hooks:
 //
 //	fx.New(
 //		fx.Options(idworker.Module, idworker.GORM),
 //		orders.Module,
 //	)
 //
-// An application that lists GORM borrows a worker id, even if it writes nothing. Register the
-// plugin on a second database yourself, with db.Use and gormplugin.New.
+// An application that lists GORM borrows a worker id, even if it writes nothing. To use the
+// plugin on a second database, call db.Use with the result of gormplugin.New.
 var GORM = fx.Module("idworker.gorm", fx.Invoke(registerPlugin))
 
 // registerPlugin fails if the database or the worker is missing or the Config is invalid, and
@@ -31,7 +31,7 @@ func registerPlugin(p struct {
 	fx.In
 
 	DB      *gorm.DB
-	Worker  *IdWorker         `optional:"true"` // nil is an error here, which says what to do
+	Worker  *IdWorker         `optional:"true"` // nil leads to an error of this package, which names the remedy
 	Config  gormplugin.Config `optional:"true"`
 	Numbers *Numbers          `optional:"true"`
 },

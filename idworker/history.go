@@ -11,23 +11,24 @@ import (
 	"github.com/snowlease/snowlease/numbers/history"
 )
 
-// clockFault is how far the clocks of two hosts with worker ids may be apart: each may
-// differ from its center's by lease.MaxClockError, 5 minutes.
+// clockFault is how far the clocks of two hosts with worker ids may differ: each may differ from
+// its center's clock by lease.MaxClockError, 5 minutes.
 const clockFault = 10 * time.Minute
 
 var errNoPast = errors.New("snowlease: no backdated ids")
 
 // History returns an issuer of backdated ids, for a worker of Open with the same cfg. With fx,
 // Module and Named provide it. Its ids carry one of the cfg.Reserved highest worker ids, which
-// are never lent. They are unique across processes and restarts: the database counts them.
+// are never leased. They are unique across processes and restarts, because the database counts
+// them.
 //
-// The issuer works once the worker has borrowed a worker id, even if it loses that later, and
-// until the worker stops. Without a database as the center, and for a range of worker ids
-// that leaves out the reserved ones, there is none: the error says what to set.
+// The issuer works from the worker's first lease, even if the worker loses that later, until the
+// worker stops. If the center is not a database, or the range of worker ids leaves out the
+// reserved ones, History returns an error that names the setting.
 //
-// The start of a worker with Reserved records since when the database counts. Times must be
-// at least some minutes after the namespace's first such start; rows older than that need
-// Backfill. Package history says which times are safe.
+// The first start of a worker with Reserved records the time from which the database counts.
+// Times must be at least some minutes after the namespace's first such start; older rows need
+// Backfill. Package history describes which times are safe.
 func History(cfg Config, w *IdWorker) (*history.Issuer, error) {
 	p, err := cfg.plan()
 	if err != nil {
@@ -36,7 +37,7 @@ func History(cfg Config, w *IdWorker) (*history.Issuer, error) {
 	return p.history(w)
 }
 
-// noHistory returns why the worker has no issuer of backdated ids, or "".
+// noHistory returns the reason why the worker has no issuer of backdated ids, or "".
 func (p plan) noHistory(w *IdWorker) string {
 	top := p.layout.Workers() - 1
 	switch c := w.Center(); {
@@ -62,7 +63,7 @@ func (p plan) history(w *IdWorker) (*history.Issuer, error) {
 	return i, nil
 }
 
-// past returns what counts backdated ids beside the leases of a center, or nil.
+// past returns the store of a center that counts backdated ids, or nil.
 func past(c lease.Center) numbers.Store {
 	if c == nil {
 		return nil

@@ -13,9 +13,9 @@ import (
 	"github.com/snowlease/snowlease/numbers/history"
 )
 
-// IdWorker is the worker of package snowlease, where its methods are: NextID, NextIDWait,
-// NextIDs, For, Status, Healthy, Reset, Close and others. So are its errors, such as
-// snowlease.ErrLeaseExpired. Get one from Module, Named or Open.
+// IdWorker is the worker of package snowlease. That package documents its methods NextID,
+// NextIDWait, NextIDs, For, Status, Healthy, Reset, Close and others, and its errors, such as
+// snowlease.ErrLeaseExpired. Get an IdWorker from Module, Named or Open.
 type IdWorker = snowlease.Worker
 
 // Open returns a worker that is ready to issue ids. It holds its worker id until Close:
@@ -23,15 +23,15 @@ type IdWorker = snowlease.Worker
 //	w, err := idworker.Open(ctx, idworker.Config{Namespace: "orders"}, idworker.Clients{DB: db})
 //	defer w.Close()
 //
-// Close also closes what Open opened, and no client or center of the caller. Open waits for a
-// worker id as long as ctx and cfg.Wait allow. The first start in a namespace waits about
-// 2.3 s with the defaults. snowlease.Init avoids that; mode local waits only without records.
-// OpenNumbers opens Config.Segments and Config.Series.
+// Close also closes everything that Open opened, but no client or center of the caller. Open
+// waits for a worker id as long as ctx and cfg.Wait allow. The first start in a namespace waits
+// about 2.3 s with the defaults. snowlease.Init avoids that; mode local waits only without
+// records. OpenNumbers opens Config.Segments and Config.Series.
 //
 // A program with a center and no configuration file uses snowlease.Open, which links less.
 //
-// Errors: all faults of cfg joined in one, a missing or ambiguous client, and those of
-// snowlease.Open for a center. After an error there is nothing to stop.
+// Errors: an error that joins all problems of cfg, a missing or ambiguous client, and the errors
+// of snowlease.Open for a center. After an error there is nothing to close.
 func Open(ctx context.Context, cfg Config, clients Clients) (*IdWorker, error) {
 	p, err := cfg.plan()
 	if err != nil {
@@ -52,11 +52,11 @@ type built struct {
 	plan
 	worker *IdWorker
 	past   *history.Issuer
-	none   error // why there is no issuer
+	none   error // why there is no issuer of backdated ids
 	log    *slog.Logger
 }
 
-// build does no I/O.
+// build constructs a worker. It does no I/O.
 func (p plan) build(o wiring) (*built, error) {
 	if p.Lease.ShutdownOnLoss && o.shutdown == nil {
 		return nil, errors.New(`snowlease: lease.shutdown_on_loss needs an fx application to end: leave it out, and watch Healthy`)
@@ -102,11 +102,11 @@ func (p plan) assemble(center lease.Center, setup source.Setup[snowlease.Status]
 	return b, nil
 }
 
-// start starts the worker, or stops it for good. It makes the store record since when it
-// counts backdated ids; an error of that is only logged.
+// start starts the worker, or closes it for good. It also records in the store from when
+// backdated ids are counted; if that fails, start only logs the error.
 func (b *built) start(ctx context.Context) error {
 	if err := b.worker.Start(ctx); err != nil {
-		return errors.Join(err, b.worker.Close()) // fx stops no hook that failed to start
+		return errors.Join(err, b.worker.Close()) // fx does not stop a hook that failed to start
 	}
 	if b.Reserved == 0 {
 		return nil
@@ -125,7 +125,7 @@ func (b *built) start(ctx context.Context) error {
 	return nil
 }
 
-// advise says when ids are available, if err is about that.
+// advise adds to err when ids become available, if err concerns that.
 func advise(err error) error {
 	switch {
 	case errors.Is(err, snowlease.ErrNotStarted):
@@ -136,8 +136,8 @@ func advise(err error) error {
 	return err
 }
 
-// within bounds ctx by wait. It also ends slightly before ctx: fx drops start errors after
-// the deadline.
+// within bounds ctx by wait. The result also ends slightly before ctx, because fx drops start
+// errors after the deadline.
 func within(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
 	deadline := time.Now().Add(wait)
 	if end, ok := ctx.Deadline(); ok {

@@ -19,19 +19,19 @@ import (
 
 // Module provides *IdWorker to an fx application. The application supplies:
 //   - a Config, as a value;
-//   - what Config.Mode needs: a *gorm.DB or a redis.UniversalClient, or a lease.Center in
+//   - the client for Config.Mode: a *gorm.DB or a redis.UniversalClient, or a lease.Center in
 //     its place, such as from dbseq.Open; nothing in mode local;
-//   - the same for Config.Segments, where a numbers.Store, such as Numbers of a dbseq.Center,
-//     takes the place of a *gorm.DB;
-//   - optionally a *slog.Logger. The default is slog.Default(): supply one with
-//     slog.DiscardHandler for silence.
+//   - the client for Config.Segments, where a numbers.Store, such as Numbers of a dbseq.Center,
+//     may replace a *gorm.DB;
+//   - optionally a *slog.Logger. The default is slog.Default(): to log nothing, supply one with
+//     slog.DiscardHandler.
 //
-// OnStart borrows the worker id within Config.Wait and the start's context, and OnStop gives
-// it back. The application closes the clients, the center and the store that it supplies. To fx, a
-// center or a numbers.Store whose constructor lacks a dependency is absent, and another store takes
-// its place: fx.Invoke(func(lease.Center, numbers.Store) {}) makes that an error. An
-// application that asks for no ids takes no lease. To use a worker of your own, such as one of
-// snowlease.Fixed in a test, add fx.Replace(worker) instead of a Config.
+// OnStart borrows the worker id within Config.Wait and the start's context, and OnStop releases
+// it. The application closes the clients, the center and the store that it supplies. To fx, a
+// center or a numbers.Store whose constructor lacks a dependency is absent, and another store
+// takes its place: fx.Invoke(func(lease.Center, numbers.Store) {}) makes that an error. An
+// application that does not depend on *IdWorker takes no lease. To use a worker that you created,
+// such as with snowlease.Fixed in a test, add fx.Replace(worker) instead of a Config.
 //
 // Module also provides a *history.Issuer of backdated ids, for a Config with Reserved, and
 // *Numbers for Config.Segments and Series.
@@ -41,7 +41,7 @@ var Module = fx.Module("idworker", fx.Provide(provide, fx.Private), fx.Provide(
 	provideNumbers,
 ))
 
-// A graph is what an application may provide. A nil client counts as missing.
+// A graph holds what an application may provide to fx. A nil client counts as missing.
 type graph struct {
 	fx.In
 
@@ -75,7 +75,7 @@ func provide(c graph, given struct {
 	return c.build(given.Config)
 }
 
-// pluginName is the name of the plugin of gormplugin.New, which stands in db.Plugins from db.Use on.
+// pluginName is the key of gormplugin's plugin in db.Plugins after db.Use.
 const pluginName = "idworker"
 
 // build returns a worker that starts and stops with the application.
@@ -92,7 +92,7 @@ func (c graph) build(cfg Config) (*built, error) {
 		err := b.start(ctx)
 		switch {
 		case err != nil:
-			b.log.Error("idworker did not start", "err", err) // with fx.NopLogger, fx says nothing
+			b.log.Error("idworker did not start", "err", err) // with fx.NopLogger, fx logs nothing
 		case c.DB != nil && c.DB.Plugins[pluginName] == nil:
 			b.log.Warn("idworker.GORM is not listed: no keys of GORM models are filled", "namespace", cfg.Namespace,
 				"hint", "list it in the fx graph, or use gormplugin.New")
@@ -111,10 +111,10 @@ func (c graph) build(cfg Config) (*built, error) {
 //		Worker *idworker.IdWorker `name:"audit"`
 //	}
 //
-// It also provides a *history.Issuer under the name. It takes the same clients as Module. To
-// lease from another database or Redis, give the
-// worker a lease.Center of its own: see examples/more/center. It is an error to set Config.Segments
-// or Series here: set them in the Config of Module.
+// It also provides a *history.Issuer under the name. It uses the same clients as Module. To lease
+// from another database or Redis, give the worker a lease.Center of its own: see
+// examples/more/center. It is an error to set Config.Segments or Series here: set them in the
+// Config of Module.
 func Named(name string, cfg Config) fx.Option {
 	if name == "" {
 		return fx.Error(errors.New("snowlease: named: the name is empty: give the name that the name tag has"))

@@ -22,8 +22,9 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
-// Numbers holds the small numbers of Config.Segments and Config.Series. Module provides it, and opens
-// nothing unless the application asks for it. With fx, they start and close with the application.
+// Numbers holds the small numbers of Config.Segments and Config.Series. Module provides it, and
+// opens nothing unless the application depends on it. With fx, it starts and closes with the
+// application.
 //
 //	func newInvoices(n *idworker.Numbers) (*numbers.Series, error) { return n.Series("invoices") }
 //
@@ -57,7 +58,7 @@ func (s *Numbers) all() []member {
 	return list
 }
 
-// newNumbers does no I/O.
+// newNumbers creates the segments and series of cfg. It does no I/O.
 func newNumbers(cfg Config, o wiring) (*Numbers, error) {
 	cfg = cfg.WithDefaults()
 	if err := cfg.checkSegments(); err != nil {
@@ -81,7 +82,7 @@ func provideNumbers(cfg Config, c graph) (*Numbers, error) {
 			OnStart: func(ctx context.Context) error {
 				err := s.start(ctx, cfg.WithDefaults().Wait)
 				if err != nil {
-					s.log.Error("idworker did not open its segments", "err", err) // with fx.NopLogger, fx says nothing
+					s.log.Error("idworker did not open its segments", "err", err) // with fx.NopLogger, fx logs nothing
 				}
 				return err
 			},
@@ -91,10 +92,10 @@ func provideNumbers(cfg Config, c graph) (*Numbers, error) {
 	return s, err
 }
 
-// OpenNumbers returns the numbers of cfg.Segments and cfg.Series, ready to use, for programs without
-// fx. It takes clients as Config.SegmentStore says, where a Center on dbseq, or one that wraps it,
-// takes the place of DB. OpenNumbers waits for the store as long as ctx and cfg.Wait allow. The caller
-// closes the numbers, then the clients.
+// OpenNumbers returns the numbers of cfg.Segments and cfg.Series, ready to use, for programs
+// without fx. Config.SegmentStore selects the client, and a Center on dbseq, or a wrapper of one,
+// takes precedence over DB. OpenNumbers waits for the store as long as ctx and cfg.Wait allow.
+// The caller closes the numbers, then the clients.
 func OpenNumbers(ctx context.Context, cfg Config, clients Clients) (*Numbers, error) {
 	w := clients.wiring()
 	w.numbers = past(w.Center)
@@ -150,13 +151,14 @@ func (s *Numbers) make(c Config, o wiring) error {
 	return s.makeSeries(c, db)
 }
 
-// segmentStore returns where the segments are, and an error if that is in Redis and there is none.
+// segmentStore returns where the segments are kept. It fails if they are in Redis and there is
+// none.
 func (c Config) segmentStore(o wiring) (SegmentStore, error) {
 	where := c.SegmentStore
-	if len(c.Segments) == 0 || where == SegmentStoreAuto && o.numbers != nil { // series are in SQL
+	if len(c.Segments) == 0 || where == SegmentStoreAuto && o.numbers != nil { // series are always in SQL
 		return SegmentStoreDB, nil
 	}
-	if where == SegmentStoreAuto { // to choose one of two would move the numbers when the other is added
+	if where == SegmentStoreAuto { // choosing one of two would move the numbers when the other is added
 		only, err := o.auto("segment_store", "numbers.Store", `"db", "redis" or "db+redis", which has the numbers so far`)
 		return SegmentStore(only), err
 	}
@@ -187,8 +189,8 @@ func (s *Numbers) database(c Config, o wiring, where SegmentStore) (numbers.Stor
 	return own.Numbers(), nil
 }
 
-// onRedis returns what makes the store of a segment: in Redis, or in db with a dispenser in Redis
-// for a strict order.
+// onRedis returns a constructor for the store of a segment: in Redis, or, for a strict order, in
+// db with a dispenser in Redis.
 func (s *Numbers) onRedis(c Config, client redis.UniversalClient, where SegmentStore, db numbers.Store) (func(numbers.SegmentConfig) (numbers.Store, error), error) {
 	quarantine := redisseq.WithDurable(c.Store.Durable)
 	if where == SegmentStoreRedis {
@@ -228,7 +230,7 @@ func (s *Numbers) makeSeries(c Config, db numbers.Store) error {
 	return nil
 }
 
-// start closes s if it fails: fx stops no hook that failed to start.
+// start closes s if it fails, because fx does not stop a hook that failed to start.
 func (s *Numbers) start(ctx context.Context, wait time.Duration) error {
 	ctx, cancel := within(ctx, wait)
 	defer cancel()
@@ -242,8 +244,8 @@ func (s *Numbers) start(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// Close closes the segments and series, then the stores that they opened. With fx, the application
-// does that.
+// Close closes the segments and series, then the stores that s opened. With fx, the stop of the
+// application calls Close.
 func (s *Numbers) Close() error {
 	var errs []error
 	for _, n := range s.all() {
@@ -256,7 +258,7 @@ func (s *Numbers) Close() error {
 }
 
 // Segment returns the named segment, or an error if Config.Segments has no such name. Before the
-// start, it returns snowlease.ErrNotStarted for each number.
+// start, the segment returns snowlease.ErrNotStarted instead of numbers.
 func (s *Numbers) Segment(name string) (*numbers.Segment, error) {
 	if issuer, ok := s.byName[name]; ok {
 		return issuer, nil
@@ -265,7 +267,7 @@ func (s *Numbers) Segment(name string) (*numbers.Segment, error) {
 }
 
 // Series returns the named series, or an error if Config.Series has no such name. Before the
-// start, it returns snowlease.ErrNotStarted for each number.
+// start, the series returns snowlease.ErrNotStarted instead of numbers.
 func (s *Numbers) Series(name string) (*numbers.Series, error) {
 	if one, ok := s.series[name]; ok {
 		return one, nil
@@ -273,8 +275,8 @@ func (s *Numbers) Series(name string) (*numbers.Series, error) {
 	return nil, fmt.Errorf("snowlease: series %q is not configured (configured: %q): add it to Config.Series", name, slices.Sorted(maps.Keys(s.series)))
 }
 
-// Status returns the status of each segment that has started, then of each series, sorted by name.
-// It does no I/O.
+// Status returns the status of each segment that has started, followed by each series, both
+// sorted by name. It does no I/O.
 func (s *Numbers) Status() []numbers.Status {
 	var list []numbers.Status
 	for _, n := range s.all() {

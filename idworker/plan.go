@@ -20,7 +20,7 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A plan is a valid Config with everything derived from it.
+// A plan is a valid Config with all values derived from it.
 type plan struct {
 	Config
 	core        snowlease.Config // without OnLost and Logger
@@ -30,7 +30,7 @@ type plan struct {
 	hasReserved bool           // the reserved worker ids are among Workers
 }
 
-// keyOf returns the path in YAML of a field of snowlease.Config.
+// keyOf returns the YAML path of a field of snowlease.Config.
 func keyOf(field string) string {
 	key, ok := map[string]string{
 		"Layout.BusinessBits": "layout.business_bits", "MaxAhead": "max_ahead", "TTL": "lease.ttl", "MaxTTL": "lease.max_ttl",
@@ -42,8 +42,8 @@ func keyOf(field string) string {
 	return key
 }
 
-// plan fills in the defaults of c and checks each part. A faulty part is replaced by its
-// default, so that the faults of other parts are found too.
+// plan applies the defaults of c and checks each part. It replaces an invalid part by its
+// default, so that it also finds the problems of other parts.
 func (c Config) plan() (plan, error) {
 	p := plan{Config: c.WithDefaults()}
 	f := &fault.List{In: "snowlease: config"}
@@ -67,19 +67,20 @@ func (c Config) plan() (plan, error) {
 	if p.Mode != ModeRedisSequence {
 		p.core.TTL, p.core.MaxTTL, p.core.Skew, p.core.Schedule = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew, p.schedule
 	}
-	if p.Mode == ModeLocal { // skew cannot be set: keep the default valid for a short TTL
+	if p.Mode == ModeLocal { // skew cannot be set, so keep the default valid for a short TTL
 		p.core.Skew = min(p.Store.Skew, p.Lease.TTL/2).Truncate(time.Millisecond)
 	}
 	return p, nil
 }
 
-// unused adds a fault for a block that is set although the mode does not use it. Default values
-// are allowed: a file may name every key.
+// unused reports a block that is set although the mode does not use it. Default values are
+// allowed, because a file may name every key.
 func unused[T comparable](p *plan, f *fault.List, block string, values, defaults T, why, modes string) {
 	f.Check(block, nil, values != defaults, "is set, but mode %s %s: leave it out, or set mode %s", p.Mode, why, modes)
 }
 
-// planLayout chooses the layout and checks business and max_ahead, whose ranges depend on it.
+// planLayout chooses the layout and checks business and max_ahead, whose ranges depend on the
+// layout.
 func (p *plan) planLayout(check settings.Check) {
 	named, layout := check, p.Layout
 	if p.Preset != "" {
@@ -159,7 +160,7 @@ func (p *plan) planLocal(f *fault.List) {
 	f.Take(p.Local.Validate(p.layout), func(key string) string { return strings.TrimSuffix("local."+key, ".") })
 }
 
-// planSequence checks the block sequence. The worker ids from pool on are reserved.
+// planSequence checks the sequence block. Worker ids from pool upward are reserved.
 func (p *plan) planSequence(f *fault.List, pool int64) {
 	if p.Mode != ModeRedisSequence {
 		unused(p, f, "sequence", p.Sequence, SequenceConfig{}.withDefaults(), "counts no ids in Redis", "redis-sequence")
@@ -186,8 +187,8 @@ func (p *plan) planSequence(f *fault.List, pool int64) {
 	f.Check("sequence.worker", w, p.Reserved > 0 && w >= pool && w < p.layout.Workers(), "is one of the %d reserved: give 0 to %d", p.Reserved, pool-1)
 }
 
-// planSegments checks all that newNumbers uses: Namespace, which it fills in, Segments, Series,
-// SegmentStore and Wait.
+// planSegments checks all fields that newNumbers uses: Namespace, whose default it applies,
+// Segments, Series, SegmentStore and Wait.
 func (c *Config) planSegments(f *fault.List) {
 	check := settings.Check{List: f, Name: keyOf}
 	check.Namespace(c.Namespace)
@@ -229,8 +230,7 @@ func (c *Config) checkSegments() error {
 	return f.Err()
 }
 
-// replicaTime is how long a Redis may wait for its replicas: half of what a renewal may
-// take.
+// replicaTime is how long a call may wait for Redis replicas: half of the time of a renewal.
 func (c Config) replicaTime() time.Duration { return min(time.Second, c.Lease.TTL/6) }
 
 func parseSchedule(spec string) (cron.Schedule, error) {
