@@ -18,9 +18,9 @@ func segmentCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "segment",
 		Short: "List number sequences, create them, and advance them after a loss",
-		Long: `Segment manages the named sequences of package numbers, in a SQL database or Redis.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long:  `Segment manages the named sequences of package numbers, in a SQL database or Redis.`,
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(segmentListCommand(p), segmentCreateCommand(p), segmentAdvanceCommand(p))
 	return cmd
