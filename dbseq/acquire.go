@@ -62,7 +62,7 @@ func (c *Center) acquire(ctx context.Context, k *call) (lease.Grant, error) {
 		if v, err = c.survey(ctx, k); err != nil {
 			return lease.Grant{}, err
 		}
-		if err := rules.Quarantined(v.reason, v.quarantine, v.now, k.by); err != nil {
+		if err := rules.Quarantined(v.reason, v.quarantine, v.now, k.pin, k.by); err != nil {
 			return lease.Grant{}, err
 		}
 		if g, done, err := c.borrow(ctx, k, v, &t); done || err != nil {

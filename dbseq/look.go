@@ -224,8 +224,10 @@ func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error
 	if k.loss(v) != "" || k.compares && v.incarnation == "" {
 		return k.pin, nil // what it allowed for counts
 	}
-	if k.pin.Change.Falls && rules.Quarantined(v.reason, v.quarantine, v.now, k.by) != nil {
-		return rules.Waiting(k.pin, v.now), nil
+	if k.pin.Change.Falls && rules.Quarantined(v.reason, v.quarantine, v.now, k.pin, k.by) != nil {
+		pin := k.pin
+		pin.Change = lease.PinChange{} // as in rules.Namespace.Acquire
+		return pin, nil
 	}
 	next := rules.Advanced(k.pin, v.now)
 	if k.pin.Change.At <= 0 {

@@ -74,7 +74,7 @@ func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant
 // since the look, or another server answers.
 func (c *Center) swap(ctx context.Context, k *call, g lease.Grant, v view) (record, error) {
 	r := v.held
-	if err := rules.Quarantined(v.reason, max(r.mark, v.quarantine), v.now, k.by); err != nil {
+	if err := rules.Quarantined(v.reason, max(r.mark, v.quarantine), v.now, k.pin, k.by); err != nil {
 		return record{}, err
 	}
 	by := g

@@ -105,7 +105,8 @@ type Request struct {
 	// First and Last bound the worker ids that the center may lease for this request. They lie
 	// within the pool.
 	First, Last int64
-	// TTL is how long a grant lasts without renewal: MinTTL to MaxTTL.
+	// TTL is how long a grant lasts without renewal: MinTTL to MaxTTL. If Skew is less than the pin's,
+	// a grant lasts longer by the difference, within the pin's MaxTTL.
 	TTL time.Duration
 	// MaxTTL is how far ahead of its clock the center may set a ceiling for this member, and so how
 	// far ahead a forgotten grant can reach. At most 24h. The center pins the greatest MaxTTL of all

@@ -26,8 +26,10 @@
 //	pin      A member raises the pin to its MaxTTL and skew. MaxTTL below is the pin's, or the
 //	         previous one until the raise has been recorded for the previous MaxTTL + skew and
 //	         appears in all slots. After a loss of the pin, the values in the slots count.
-//	         The pin falls to the values of a new member once they have been recorded for
-//	         the pin's MaxTTL + skew, if no member with greater values has called since.
+//	         TTL below is the member's. If the member's skew is less than the pin's, TTL is
+//	         longer by the difference, up to MaxTTL. The pin falls, the skew first, to the
+//	         values of a new member once they have been recorded for the pin's MaxTTL + skew,
+//	         if no member with greater values has called since.
 //	loss     Each call first looks for a loss (dbseq: a renewal only for one that concerns
 //	         its own grant): fewer than Pool records of slots or marks, no record at all,
 //	         or an incarnation other than the recorded one.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
+	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -278,4 +279,90 @@ func TestTimesOfOthersStopNobody(t *testing.T) {
 		require.NoError(t, third.Stop(t.Context()))
 		r.keeper = first
 	})
+}
+
+// A loss makes all members wait for the greatest skew. The leases of those with less are as much
+// longer until that has fallen, so their ids go on.
+func TestSkewOfOthersStopsNobody(t *testing.T) {
+	for leaves := -70; leaves <= 14*60; leaves += 35 { // seconds from the loss to the end of the other; below 0: it stays
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			first, goOn := r.goingOn()
+			defer func() { _ = first.Stop(context.Background()) }()
+			r.member(greaterTimes)
+			r.start()
+			goOn(time.Minute)
+			if leaves >= 0 {
+				require.NoError(t, r.keeper.Stop(t.Context()))
+				r.member(nil)
+				r.start() // and lets the values fall
+				goOn(time.Duration(leaves) * time.Second)
+			}
+			r.center.Reincarnate("2")
+			if leaves%2 != 0 && leaves < 6*60 { // later, slots still show the greater skew
+				r.center.Change(r.namespace, rules.Namespace.WithoutMeta)
+			}
+			goOn(5 * time.Minute)
+		})
+	}
+}
+
+func greaterTimes(c *keeper.Config) {
+	c.Request.TTL, c.Request.MaxTTL, c.Request.Skew = 4*time.Minute, 4*time.Minute, 2*time.Minute
+}
+
+// goingOn returns the keeper of the rig and a function that takes its ids for a while.
+func (r *rig) goingOn() (first *keeper.Keeper, goOn func(time.Duration)) {
+	gen, first := r.gen, r.keeper
+	return first, func(d time.Duration) {
+		r.Helper()
+		r.gen = gen
+		for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
+			r.next()
+			require.Zero(r, first.Status().Losses, "%s", r.log.String())
+		}
+	}
+}
+
+// A loss soon after a raise counts by values that nobody uses yet, so the ids of others may pause: until
+// the raise is used, or for the greater skew, less what was left of their leases. They go on by
+// themselves, also if the leases are lost.
+func TestPauseAfterARaise(t *testing.T) {
+	const (
+		former = lease.DefaultTTL + lease.DefaultSkew
+		left   = lease.DefaultTTL - 10*time.Second // when a renewal notices the loss
+	)
+	for name, c := range map[string]struct {
+		greater func(*keeper.Config)
+		most    time.Duration
+	}{
+		"max_ttl": {func(c *keeper.Config) { c.Request.MaxTTL = time.Hour }, former + 3*time.Second - left},
+		"skew":    {greaterTimes, 2*time.Minute + 2*time.Second - left},
+	} {
+		longest := time.Duration(0)
+		for _, lose := range []func(rules.Namespace) rules.Namespace{nil, rules.Namespace.WithoutOwners, rules.Namespace.WithoutMeta} {
+			for after := time.Duration(0); after <= former+10*time.Second; after += 3 * time.Second {
+				bubble(t, func(t *testing.T, r *rig) {
+					r.start()
+					first, goOn := r.goingOn()
+					defer func() { _ = first.Stop(context.Background()) }()
+					r.member(c.greater)
+					r.start()
+					require.NoError(t, r.keeper.Stop(t.Context()))
+					goOn(after)
+					r.center.Reincarnate("2")
+					if lose != nil {
+						r.center.Change(r.namespace, lose)
+					}
+					for end, last := time.Now().Add(3*time.Minute), time.Now(); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+						if _, err := r.gen.NextID(); err == nil {
+							longest, last = max(longest, time.Since(last)), time.Now()
+						}
+						require.Less(t, time.Since(last), c.most, "%s, %v after the raise: %v", name, after, first.Status().Err)
+					}
+				})
+			}
+		}
+		require.Greater(t, longest, time.Second, "%s: the pause that protocol.md explains", name)
+	}
 }

@@ -140,3 +140,36 @@ func TestRenewedBeyondTheRecord(t *testing.T) {
 	_, _, err := ns.Renew(at, "a", g)
 	require.ErrorIs(t, err, lease.ErrLost)
 }
+
+// Until a raise is used, a loss counts by it nevertheless. The record of the namespace may have been
+// lost after the replica's state, and the member that raised it asked first: then what slots show is
+// its own, and is used at once.
+func TestLossCountsARaise(t *testing.T) {
+	t.Parallel()
+	req, more := request(1), request(2)
+	more.MaxTTL = time.Hour
+	req.MaxLead, more.MaxLead = req.MaxTTL-time.Second, more.MaxTTL-time.Second
+	ns, g, err := opened(t).Acquire(now, "a", req)
+	require.NoError(t, err)
+	ns, raises, err := ns.Acquire(now, "a", more)
+	require.NoError(t, err)
+	ns, err = ns.Release(now, "a", raises, now)
+	require.NoError(t, err)
+	for ns.Meta.Pin.Change.At <= 0 {
+		ns, g, err = ns.Renew(now, "a", g)
+		require.NoError(t, err)
+	}
+	replica := ns
+
+	more.Owner = lease.NewOwner()
+	ns, _, err = ns.WithoutMeta().Acquire(now+1, "a", more)
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+	_, lent, err := ns.Acquire(now+4000, "a", more)
+	require.NoError(t, err)
+	require.Greater(t, lent.Floor, now+ms(time.Hour))
+
+	_, _, err = replica.Renew(now+4000, "b", g)
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+	ns, _, _ = replica.Acquire(now+4000, "b", req)
+	require.Greater(t, ns.Meta.Quarantine, lent.Ceiling)
+}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/snowlease/snowlease/lease"
@@ -14,12 +15,11 @@ import (
 func Joined(stored, known lease.Pin, hold int64, req lease.Request) (lease.Pin, error) {
 	before, ok := known.Join(req)
 	joined := ok && before == known
-	switch {
-	case stored != noPin:
-	case joined:
-		stored = holding(known, hold, req)
-	default:
-		stored = holding(req.Pin(), hold, req)
+	if from := req.Pin(); stored == noPin {
+		if joined {
+			from = known
+		}
+		stored = holding(from, hold, req)
 	}
 	pin, ok := stored.Join(req)
 	if c := stored.Change; !c.Falls && c.MaxTTL > 0 && pin.Skew > stored.Skew {
@@ -66,6 +66,9 @@ func holding(p lease.Pin, hold int64, req lease.Request) lease.Pin {
 // While ranges begin ahead of the clock, they may reach as far ahead as before.
 func Proposed(pin lease.Pin, g lease.Grant) lease.Pin {
 	if pin.Change == (lease.PinChange{}) && g.Floor <= g.Now {
+		if pin.Skew > g.Skew { // it falls first: leases are longer for its sake
+			g.MaxTTL = pin.MaxTTL
+		}
 		pin.Change.Falls = true
 		pin, _ = pin.Join(g.Request) // from falling below the values of g
 	}
@@ -90,19 +93,12 @@ func Advanced(pin lease.Pin, now int64) lease.Pin {
 	return pin
 }
 
-// Waiting returns the pin when a request has to wait for a quarantine, which may end too far ahead
-// of the clock for the values that the pin falls to. It falls later, then.
-func Waiting(pin lease.Pin, now int64) lease.Pin {
-	if pin.Change.Falls {
-		pin.Change = lease.PinChange{}
-	}
-	return Advanced(pin, now)
-}
-
 // By returns a request as it is answered under a pin: the member's grants keep to the MaxTTL of the
-// pin, so that they can begin above a quarantine, and are not longer than a new pin allows for.
+// pin, so that they can begin above a quarantine, and are not longer than a new pin allows for. After a
+// loss, a holder waits for the pin's skew: its grants are longer by what its own lacks of that.
 func By(pin lease.Pin, req lease.Request) lease.Request {
 	used := pin.Used()
+	req.TTL += max(0, pin.Skew-req.Skew)
 	if req.MaxLead > 0 {
 		req.MaxLead = max(0, used-(req.MaxTTL-req.MaxLead))
 	}
@@ -115,8 +111,5 @@ func By(pin lease.Pin, req lease.Request) lease.Request {
 
 // Held returns the request of a grant as it was answered: Unexpired goes by its skew.
 func Held(g lease.Grant, pin lease.Pin) lease.Request {
-	if g.Pinned != noPin {
-		pin = g.Pinned
-	}
-	return By(pin, g.Request)
+	return By(cmp.Or(g.Pinned, pin), g.Request)
 }

@@ -151,3 +151,70 @@ func TestRaiseIsShownBeforeItsTimeIsSet(t *testing.T) {
 	}
 	require.True(t, shown())
 }
+
+// Leases are longer by what their member lacks of the greatest skew, until that has fallen. So it falls
+// before the MaxTTL that allows for them.
+func TestSkewFallsFirst(t *testing.T) {
+	t.Parallel()
+	req := request(1)
+	req.TTL, req.MaxTTL, req.Skew = 30*time.Second, 30*time.Second, 2*time.Second
+	on := req.Pin()
+	on.MaxTTL, on.Skew = 4*time.Minute, 2*time.Minute
+	g := lease.Grant{Request: req, Now: now, Floor: now - 1}
+	falls := Advanced(Proposed(on, g), now)
+	require.Equal(t, lease.PinChange{Falls: true, MaxTTL: on.MaxTTL, Skew: req.Skew, At: now + 360_000}, falls.Change)
+	require.Equal(t, 148*time.Second, By(falls, req).TTL)
+	fallen := Advanced(falls, falls.Change.At)
+	on.Skew = req.Skew
+	require.Equal(t, on, fallen)
+	require.Equal(t, req.TTL, By(fallen, req).TTL)
+	require.Equal(t, req.MaxTTL, Proposed(fallen, g).Change.MaxTTL)
+	on.Skew, on.MaxTTL = 40*time.Second, time.Minute
+	require.Equal(t, on.MaxTTL, By(on, req).TTL, "not longer than allowed for")
+}
+
+// A quarantine that ends when a raise is used says so.
+func TestQuarantineUntilARaiseIsUsed(t *testing.T) {
+	t.Parallel()
+	req := request(1)
+	req.MaxTTL, req.Skew = 30*time.Second, 2*time.Second
+	req.MaxLead = req.MaxTTL - time.Second
+	more := req
+	more.MaxTTL = time.Hour
+	pin, _ := req.Pin().Join(more)
+	loss := now + ms(pin.Hold())
+	for at, until := range map[int64]int64{0: now + 32_000, now + 9_000: now + 9_000, now + 1: now + 3_001, now: now + 3_001} {
+		pin.Change.At = at
+		var q *lease.QuarantineError
+		require.ErrorAs(t, Quarantined("", loss, now, pin, By(pin, req)), &q)
+		require.Equal(t, until, q.Until.UnixMilli())
+	}
+	var q *lease.QuarantineError
+	req.MaxLead = 0
+	require.ErrorAs(t, Quarantined("", loss, now, pin, By(pin, req)), &q)
+	require.Equal(t, loss+1, q.Until.UnixMilli(), "exact times")
+}
+
+// Borrowers let a raise be used when nobody is left who renews.
+func TestBorrowersWaitForARaise(t *testing.T) {
+	t.Parallel()
+	req, more := request(1), request(2)
+	req.MaxLead, more.MaxTTL = req.MaxTTL-time.Second, time.Hour
+	ns, _, err := opened(t).Acquire(now, "a", req)
+	require.NoError(t, err)
+	ns, _, err = ns.Acquire(now, "a", more)
+	require.NoError(t, err)
+	req.Owner = lease.NewOwner()
+	ns = ns.WithoutOwners()
+	// The first call notices a loss, the second has the slots show the raise, the third notices another
+	// loss, and the fourth sets the time.
+	for i := int64(0); ; i++ {
+		ns, _, err = ns.Acquire(now+1000*i, []string{"b", "c"}[min(i/2, 1)], req)
+		if err == nil {
+			require.Equal(t, int64(3+32), i)
+			break
+		}
+		require.ErrorAs(t, err, new(*lease.QuarantineError))
+		require.Equal(t, i > 2, ns.Meta.Pin.Change.At > 0)
+	}
+}

@@ -94,7 +94,7 @@ func TestReasons(t *testing.T) {
 	require.NoError(t, err)
 	b, _, err := held.Acquire(now+1, "b", request(2))
 	require.Error(t, err)
-	require.ErrorContains(t, Quarantined("", now+1<<40, now, request(1)), "): no reason is on record;")
+	require.ErrorContains(t, Quarantined("", now+1<<40, now, noPin, request(1)), "): no reason is on record;")
 	for name, c := range map[string]struct {
 		ns          Namespace
 		now         int64

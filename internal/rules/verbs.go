@@ -16,6 +16,7 @@ func (ns Namespace) Acquire(now int64, incarnation string, req lease.Request) (N
 // AcquireBeside is Acquire after another caller was lent what this one would have been. skip says
 // which of the free worker ids to take instead of the least recently used one.
 func (ns Namespace) AcquireBeside(now int64, incarnation string, req lease.Request, skip uint32) (Namespace, lease.Grant, error) {
+	before := ns.Meta
 	if err := ClockVeto(now, req); err != nil {
 		return ns, lease.Grant{}, err
 	}
@@ -24,8 +25,8 @@ func (ns Namespace) AcquireBeside(now int64, incarnation string, req lease.Reque
 		return ns, lease.Grant{}, err
 	}
 	by := By(pin, req)
-	if err := Quarantined(ns.Meta.Reason, ns.Meta.Quarantine, now, by); err != nil {
-		return ns.waits(now, pin, err, func(ns Namespace) (Namespace, lease.Grant, error) {
+	if err := Quarantined(ns.Meta.Reason, ns.Meta.Quarantine, now, pin, by); err != nil {
+		return ns.waits(now, before, pin, err, func(ns Namespace) (Namespace, lease.Grant, error) {
 			return ns.AcquireBeside(now, incarnation, req, skip)
 		})
 	}
@@ -64,8 +65,8 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 	}
 	if s.Floor < ns.Meta.Quarantine {
 		s = s.Raised(ns.Meta.Quarantine, now, g)
-		if err := Quarantined(ns.Meta.Reason, s.Floor, now, by.Request); err != nil {
-			return ns.waits(now, pin, err, func(ns Namespace) (Namespace, lease.Grant, error) { return ns.Renew(now, incarnation, g) })
+		if err := Quarantined(ns.Meta.Reason, s.Floor, now, pin, by.Request); err != nil {
+			return ns.waits(now, Meta{}, pin, err, func(ns Namespace) (Namespace, lease.Grant, error) { return ns.Renew(now, incarnation, g) })
 		}
 	} else if !extends(s, g) {
 		return ns, lease.Grant{}, lease.ErrLost
@@ -74,12 +75,18 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 	return ns.carrying(g.Worker, pin), ns.granted(g.Worker, now, g.Request, pin), nil
 }
 
-// waits answers a request that has to wait, again if the pin was about to fall.
-func (ns Namespace) waits(now int64, pin lease.Pin, err error, again func(Namespace) (Namespace, lease.Grant, error)) (Namespace, lease.Grant, error) {
-	if !pin.Change.Falls {
+// waits answers a request that has to wait, again if more may be lent: the pin does not fall to values that
+// a quarantine ends too far ahead for. Without a loss it advances: nobody may be left who renews.
+func (ns Namespace) waits(now int64, before Meta, pin lease.Pin, err error, again func(Namespace) (Namespace, lease.Grant, error)) (Namespace, lease.Grant, error) {
+	switch {
+	case pin.Change.Falls:
+		ns.Meta.Pin.Change = lease.PinChange{}
+	case ns.Meta == before:
+		ns, _ = ns.advanced(now)
+	}
+	if ns.Meta.Pin.Used() == pin.Used() {
 		return ns, lease.Grant{}, err
 	}
-	ns.Meta.Pin = Waiting(pin, now)
 	return again(ns)
 }
 

@@ -33,6 +33,7 @@ func joining() []promise {
 			s.requireFull()
 		}},
 		{says: "a member with greater times stops nobody and is lent them when a loss allows for them", alone: true, prove: raised},
+		{says: "a raise is used though nobody renews", alone: true, prove: raisedBorrowing},
 		{says: "what the namespace allows for falls when nobody needs it", alone: true, prove: fallen},
 		{says: "a late call does not decide a change that began again", alone: true, prove: beganAgain},
 		{says: "a loss counts by what a pin is about to fall from", alone: true, by: looksAtIncarnation, prove: lostBeforeAFall},
@@ -143,15 +144,30 @@ func raised(t *testing.T, b *bench) {
 	held := s.until(func(g lease.Grant) bool { return g.Ceiling > g.Now+brief.Milliseconds() }, next, former, s.acquire())
 	require.Equal(t, held[0].Now+long.Milliseconds(), held[0].Ceiling)
 	require.Greater(t, held[0].Now, began+brief.Milliseconds(), "lent too early")
-	require.LessOrEqual(t, held[1].Ceiling, held[1].Now+brief.Milliseconds(), "the TTL of each is its own")
+	bridges := held[1].Ceiling - held[1].Now
+	require.LessOrEqual(t, bridges, (brief + 20*time.Second - skew).Milliseconds(), "the TTL of each is its own, and what it lacks of the skew")
 	s.requirePin(2*long, 20*time.Second, lease.PinChange{})
 	b.Drop(t, s.base.Namespace, Meta)
 	require.Greater(t, s.horizon(s.requireQuarantine()), held[0].Ceiling, "what is left of the records allows for the greater times")
+	require.Greater(t, bridges, s.requireQuarantine(above).Wait().Milliseconds(), "the loss stops a member with a lesser skew")
 
 	s = b.open(t, 2)
 	g := s.acquire(ttl(15 * time.Second))
 	s.acquire(greater)
 	s.renew(g) // which has less left than the skew of the other
+}
+
+// raisedBorrowing tests that a loss keeps borrowers waiting for a raise only until it is used.
+func raisedBorrowing(t *testing.T, b *bench) {
+	s := b.open(t, 4, maxTTL(brief), above)
+	began := s.acquire().Now
+	s.acquire(func(r *lease.Request) { r.MaxTTL = 20 * long })
+	b.Drop(t, s.base.Namespace, OneMark)
+	q := s.requireQuarantine(exact)
+	s.borrows()
+	require.Greater(t, s.now.Load(), began+brief.Milliseconds(), "used too early")
+	require.Less(t, s.now.Load(), began+(10*long).Milliseconds(), "used too late")
+	require.GreaterOrEqual(t, s.horizon(q), began+(20*long).Milliseconds())
 }
 
 // fallen tests that what the namespace allows for falls when no member needs it any more.

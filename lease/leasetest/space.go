@@ -161,7 +161,8 @@ func times(g lease.Grant) (ttl, maxTTL, ahead int64) {
 	if g.MaxLead > 0 {
 		ahead = (used - (g.MaxTTL - g.MaxLead)).Milliseconds()
 	}
-	return min(g.TTL, used).Milliseconds(), used.Milliseconds(), ahead
+	// After a loss, all wait for the greatest skew: what a member's own lacks of that is added.
+	return min(g.TTL+max(0, g.Pinned.Skew-g.Skew), used).Milliseconds(), used.Milliseconds(), ahead
 }
 
 // requireRange checks a range that was just lent.

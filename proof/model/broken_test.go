@@ -190,6 +190,13 @@ func usedAtOnce(ns *rules.Namespace) {
 	}
 }
 
+// usedByALoss lets a loss use a raise, so that nobody waits for it.
+func usedByALoss(ns *rules.Namespace) {
+	if ns.Meta.Quarantine > 0 {
+		usedAtOnce(ns)
+	}
+}
+
 func fallsAtOnce(ns *rules.Namespace) {
 	if p := &ns.Meta.Pin; p.Change.Falls {
 		p.MaxTTL, p.Change = p.Change.MaxTTL, lease.PinChange{}
@@ -436,6 +443,7 @@ func TestBroken(t *testing.T) {
 		{wipe("wipe, quarantine of the newcomer's TTL", 3, 1), quarantineOf(func(r *lease.Request) { r.MaxTTL = r.TTL }), duplicate},
 		{config{Name: "a part lost twice, quarantine of who asks", TTL: []int8{1, 1, 1}, MaxTTL: []int8{3, 1, 1}, Ticks: 5, Parts: true, Losses: 2}, quarantineOf(func(*lease.Request) {}), duplicate},
 		{config{Name: "failover to before a raise, used at once", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 1, Ticks: 7, Failover: true, Losses: 1}, after(usedAtOnce), duplicate},
+		{config{Name: "two failovers, a loss uses a raise", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 1, Ticks: 7, Failover: true, Losses: 2}, after(usedByALoss), duplicate},
 		{config{Name: "parts of two workers lost, no slot shows the pin", Workers: 2, TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 3, Ticks: 5, Parts: true, Losses: 2, Known: 1}, after(noHold), duplicate},
 		{config{Name: "a part of two workers lost, the pin falls at once", Workers: 2, TTL: []int8{1, 3, 1}, MaxTTL: []int8{1, 3, 1}, Opened: 3, Ticks: 4, Parts: true, Losses: 1, Known: 1}, after(fallsAtOnce), duplicate},
 		{func() config {

@@ -135,7 +135,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"PostgreSQL: a clock that moves within a statement", "internal/sqlconn/postgres.go", `statement_timestamp()`, `clock_timestamp()`, "TestClockOfAStatement/postgres"},
 	{"PostgreSQL: a restart is not seen", "internal/sqlconn/postgres.go", `to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US')`, `'-'`, "TestServerThatComesBackWithOlderData/postgres"},
 	{"PostgreSQL: a crash under a parent that lives is not seen", "internal/sqlconn/postgres.go", `COALESCE(pg_last_wal_replay_lsn()::text, '-')`, `'-'`, "TestPostgresLosesItsLastCommits"},
-	{"no quarantine", "dbseq/acquire.go", `rules.Quarantined(v.reason, v.quarantine, v.now, k.by)`, `rules.Quarantined(v.reason, 0, v.now, k.by)`, onTheClock + "a quarantine holds to its last millisecond"},
+	{"no quarantine", "dbseq/acquire.go", `rules.Quarantined(v.reason, v.quarantine, v.now, k.pin, k.by)`, `rules.Quarantined(v.reason, 0, v.now, k.pin, k.by)`, onTheClock + "a quarantine holds to its last millisecond"},
 	{"a second loss cuts the quarantine short", statements + "#lost", `GREATEST(quarantine_ms, REPLY({now}) + :hold)`, `REPLY({now}) + :hold`, onTheClock + "a clock step back does not shorten a quarantine"},
 	{"a quarantine by hand cuts another one short", operatorSQL + "#quarantine", `GREATEST(quarantine_ms, {now} + :hold)`, `{now} + :hold`, onTheClock + "a quarantine by hand does not shorten another one"},
 	{"a second loss does not prolong the quarantine", statements + "#lost", `GREATEST(quarantine_ms, REPLY({now}) + :hold)`, `GREATEST(quarantine_ms, (quarantine_ms = 0) * (REPLY({now}) + :hold))`, onTheClock + "a second loss prolongs the quarantine"},
@@ -155,7 +155,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"extended under the token of an earlier grant", statements + "#renew", `AND owner = :owner AND token = :token AND floor_ms = :floor AND`, `AND owner = :owner AND :token >= 0 AND floor_ms = :floor AND`, "TestRenewalChecksAllAgain/extended/a later token"},
 	{"extended from another floor than the one on record", statements + "#renew", `AND owner = :owner AND token = :token AND floor_ms = :floor AND`, `AND owner = :owner AND token = :token AND :floor >= 0 AND`, "TestRenewalChecksAllAgain/extended/another floor"},
 	{"lent anew at the last of what may have been forgotten", "dbseq/renew.go", `Raised(v.quarantine, v.now, g)`, `Raised(v.quarantine-1, v.now, g)`, onTheClock + "a holder continues above a quarantine from the first millisecond on"},
-	{"lent anew too far ahead", "dbseq/renew.go", `rules.Quarantined(v.reason, max(r.mark, v.quarantine), v.now, k.by)`, `rules.Quarantined(v.reason, 0, v.now, k.by)`, onTheClock + "a holder continues above a quarantine from the first millisecond on"},
+	{"lent anew too far ahead", "dbseq/renew.go", `rules.Quarantined(v.reason, max(r.mark, v.quarantine), v.now, k.pin, k.by)`, `rules.Quarantined(v.reason, 0, v.now, k.pin, k.by)`, onTheClock + "a holder continues above a quarantine from the first millisecond on"},
 	{"a holder that did not hear of its next range is told that it is lost", "dbseq/renew.go", `case r.token < g.Token:`, `case r.token != g.Token:`, onTheClock + "a holder that missed its next range gets it again"},
 	{"a retired namespace lends on", "dbseq/sql/lease.sql#repin", `SET pin = :newpin`, `SET reason = :newpin`, "TestOperator/sqlite/operator/a retired namespace lends nothing and says why"},
 }}
