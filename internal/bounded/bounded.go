@@ -1,4 +1,4 @@
-// Package bounded ends calls to which their callers gave no deadline.
+// Package bounded ends calls whose callers set no deadline.
 package bounded
 
 import (
@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Time is how long a call may take whose context has no deadline.
+// Time is how long a call without a deadline may take.
 const Time = time.Minute
 
-// Context returns ctx if it has a deadline, and otherwise one that ends after Time.
+// Context returns ctx if it has a deadline, and otherwise a context that ends after Time.
 func Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return ctx, func() {}

@@ -15,11 +15,11 @@ import (
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
-// Trim returns s without the white space at its end, such as the line break of a secret file.
+// Trim returns s without trailing white space, such as the line break of a secret file.
 func Trim[S ~string](s S) S { return S(strings.TrimRightFunc(string(s), unicode.IsSpace)) }
 
 // Plain returns an error if s has a control character. To SQLite, "app.db" and "app.db\n" are two
-// files, and each would lend the same worker ids.
+// files, and centers on them would lease the same worker ids.
 func Plain(s string) error {
 	for i, r := range s {
 		if unicode.IsControl(r) || r == '\ufeff' {
@@ -37,7 +37,7 @@ func AtAfterHost(url string) bool {
 	return end >= 0 && strings.Contains(rest[end:], "@")
 }
 
-// Host returns addr if it surely is host:port or the path of a socket, and otherwise "".
+// Host returns addr if it is certain to be host:port or the path of a socket, and otherwise "".
 func Host(addr string) string {
 	if strings.HasPrefix(addr, "/") && !strings.ContainsAny(addr, "@:") {
 		return addr
@@ -54,9 +54,9 @@ var (
 	database = regexp.MustCompile(`^[\w$.-]*$`)
 )
 
-// Place returns hosts/database, where hosts are host:port or paths of sockets, with a comma
-// between them. It leaves out the database if it may not be the name of one, such as
-// "shop&password=x", and returns "" if hosts may not be any.
+// Place returns hosts/database, where hosts are host:port or paths of sockets, separated by
+// commas. It leaves out the database if the name could be something else, such as
+// "shop&password=x", and returns "" if a host could be.
 func Place(host, name string) string {
 	switch {
 	case host == "" || !hosts.MatchString(host):
@@ -67,9 +67,9 @@ func Place(host, name string) string {
 	return host + "/" + name
 }
 
-// Hide returns err with stars in its text for each part of the texts that could be secret,
-// and for the logins of all URLs. The words of public are shown. What servers say is printable and
-// short. The error wraps err.
+// Hide returns an error that wraps err, with stars in place of each part of texts that could be
+// secret and of the logins of all URLs. It keeps the words of public. Messages of servers become
+// printable and short.
 func Hide(err error, public string, texts ...string) error {
 	if err == nil {
 		return nil
@@ -95,8 +95,9 @@ var (
 	settings = regexp.MustCompile(`^(postgres(ql)?|mysql|sqlite|file|redis|rediss|http|https|unix|host|port|user|password|dbname|database|sslmode|txlock|pragma|(ssl(root)?)?cert|sslkey|certs|certificates?|connect|timeout|parse(Time)?|true|false|disable|require|prefer|verify|full|ca|skip|localhost|\d\d?\d?)$`)
 )
 
-// hide replaces words of the texts, as they are and percent-decoded. A driver splits a DSN
-// at fewer characters than words does, so whatever it shows of one consists of whole words.
+// hide replaces the words of texts, both literal and percent-decoded. A driver splits a DSN at
+// fewer characters than words does, so a part of a DSN in a driver's error consists of whole
+// words.
 func hide(text, public string, texts []string) string {
 	text = login.ReplaceAllString(text, "://"+stars+"@")
 	shown := map[string]bool{}
@@ -105,10 +106,10 @@ func hide(text, public string, texts []string) string {
 	}
 	hidden := func(word string) bool { return !shown[word] && !settings.MatchString(word) }
 	for _, t := range texts {
-		for sqlite.MatchString(t) { // a match takes the & of the next
+		for sqlite.MatchString(t) { // a match includes the & of the next
 			t = sqlite.ReplaceAllString(t, "$4")
 		}
-		var whole, single []string // a part may be of short words
+		var whole, single []string // a part may consist of short words
 		for _, part := range strings.FieldsFunc(t, func(r rune) bool { return strings.ContainsRune(":/@?&=() ", r) }) {
 			plain, _ := url.QueryUnescape(part)
 			whole, single = append(whole, part, plain), append(append(single, words(part)...), words(plain)...)

@@ -1,5 +1,5 @@
-// Package fault collects and formats the faults of a configuration, each with its key. It
-// also has the advice that the stores of numbers share.
+// Package fault collects and formats the problems of a configuration, each with its key. It also
+// has the advice that the stores of numbers share.
 package fault
 
 import (
@@ -12,27 +12,27 @@ import (
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
-// CreateName returns what to do about a name of package segment that is not in its store.
-// The store cannot know whether it has lost the name or never had it.
+// CreateName returns the remedy for a name of package segment that is not in its store. The store
+// cannot distinguish a name that it has lost from a name that it never had.
 func CreateName(name string) string {
 	namespace, name, _ := strings.Cut(name, "/")
 	period := ""
-	if strings.Contains(name, ".") { // it may be of a series
+	if strings.Contains(name, ".") { // it may be the name of a series
 		period = " --period DAY (the first one of the series' period, as 2026-11-01; none for a segment)"
 	}
 	return fmt.Sprintf("snowlease segment create --namespace %s --name %s --start N%s creates it; N is 1 only if no number was ever issued: otherwise stop the processes that use it, and choose N above all its numbers", namespace, name, period)
 }
 
-// A Fault is what is wrong with one key of a configuration.
+// A Fault is a problem of one key of a configuration.
 type Fault struct {
 	In      string // the configuration, such as "segment: config"
 	Key     string // in snake_case, such as "max_step" or "sources[1]"
-	Value   any    // nil if there is none to show
+	Value   any    // the problem and the remedy, such as "is not 1 to 10"
 	Problem string // what is wrong with the value, and what to do: "is not 1 to 10"
 	Err     error  // the cause, if Problem is empty
 }
 
-// Error returns In and Text.
+// Error returns In, a colon, and Text.
 func (f *Fault) Error() string { return f.In + ": " + f.Text() }
 
 // Unwrap returns the cause.
@@ -58,27 +58,27 @@ func (f *Fault) Text() string {
 	return b.String()
 }
 
-// A List collects the faults of a configuration.
+// A List collects the problems of a configuration.
 type List struct {
 	In  string
 	all []*Fault
 }
 
-// Check adds a fault if bad: what is wrong with the value of a key, and what to do.
+// Check adds a problem of the value of a key if bad is set. problem includes the remedy.
 func (l *List) Check(key string, value any, bad bool, problem string, args ...any) {
 	if bad {
 		l.all = append(l.all, &Fault{In: l.In, Key: key, Value: value, Problem: fmt.Sprintf(problem, args...)})
 	}
 }
 
-// Millis reports whether d is in whole milliseconds, and adds a fault unless it is.
+// Millis reports whether d is in whole milliseconds. If not, it adds a problem.
 func (l *List) Millis(key string, d time.Duration) bool {
 	whole := d%time.Millisecond == 0
 	l.Check(key, d, !whole, "is finer than a millisecond: give whole milliseconds; a number without a unit is nanoseconds")
 	return whole
 }
 
-// OneOf adds a fault unless value is one of allowed.
+// OneOf adds a problem unless value is one of allowed.
 func OneOf[T ~string](l *List, key string, value T, allowed ...T) {
 	texts := make([]string, len(allowed))
 	for i, a := range allowed {
@@ -90,8 +90,8 @@ func OneOf[T ~string](l *List, key string, value T, allowed ...T) {
 	l.Check(key, value, true, "is unknown: choose %s", strings.Join(texts, ", "))
 }
 
-// Take adds each of the errors joined in err. A Fault is copied under the key that name
-// returns for its key. Any other error becomes the cause of a fault of the key name("").
+// Take adds each error that is joined in err. It copies a Fault under the key that name returns
+// for its key. Any other error becomes the cause of a Fault of the key name("").
 func (l *List) Take(err error, name func(key string) string) {
 	switch e := err.(type) { //nolint:errorlint // an error that wraps a fault says more than the fault
 	case nil:
@@ -108,10 +108,10 @@ func (l *List) Take(err error, name func(key string) string) {
 	}
 }
 
-// All returns the faults in the order they were added.
+// All returns the problems in the order in which they were added.
 func (l *List) All() []*Fault { return l.all }
 
-// Err returns all faults joined in one error.
+// Err returns an error that joins all problems, or nil.
 func (l *List) Err() error {
 	errs := make([]error, len(l.all))
 	for i, f := range l.all {
@@ -120,18 +120,18 @@ func (l *List) Err() error {
 	return errors.Join(errs...)
 }
 
-// Texts collects faults of a configuration that nobody tells apart.
+// Texts collects problems of a configuration as plain errors, which callers do not distinguish.
 type Texts struct {
-	In   string // what each begins with, such as "providers: db."
+	In   string // the beginning of each error, such as "providers: db."
 	errs []error
 }
 
-// Check adds a fault if bad: the key, the value, what is wrong with it and what to do.
+// Check adds an error if bad is set: the key, the value, the problem and the remedy.
 func (t *Texts) Check(bad bool, format string, args ...any) {
 	if bad {
 		t.errs = append(t.errs, fmt.Errorf(t.In+format, args...))
 	}
 }
 
-// Err returns all faults joined in one error.
+// Err returns an error that joins all problems, or nil.
 func (t *Texts) Err() error { return errors.Join(t.errs...) }

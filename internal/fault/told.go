@@ -14,8 +14,8 @@ type told struct {
 func (t *told) Error() string { return t.text }
 func (t *told) Unwrap() error { return t.error }
 
-// Told returns err with its text computed once and printable, or nil. A status is read often, and
-// the text may take long.
+// Told returns err with a printable message that is computed only once, or nil. A status is read
+// often, and computing the message may take long.
 func Told(err error) error {
 	if err == nil {
 		return nil

@@ -15,29 +15,29 @@ type List []lease.Finding
 // OK adds a finding without a problem.
 func (l *List) OK(check, seen string) { l.add(lease.LevelOK, check, seen, "") }
 
-// Note adds something worth knowing.
+// Note adds a finding that is worth knowing.
 func (l *List) Note(check, seen, advice string) { l.add(lease.LevelNote, check, seen, advice) }
 
-// Fault adds something that must be fixed.
+// Fault adds a finding that must be fixed.
 func (l *List) Fault(check, seen, advice string) { l.add(lease.LevelFault, check, seen, advice) }
 
 func (l *List) add(level, check, seen, advice string) {
 	*l = append(*l, lease.Finding{Level: level, Check: check, Seen: seen, Advice: advice})
 }
 
-// A Row is a fault or a note: when it is one, and what to do.
+// A Row is a possible finding: its level, its condition and the remedy.
 type Row struct {
 	when          bool
 	level, advice string
 }
 
-// Fault returns a Row for something that must be fixed.
+// Fault returns a Row for a problem that must be fixed.
 func Fault(when bool, advice string) Row { return Row{when, lease.LevelFault, advice} }
 
-// Note returns a Row for something worth knowing.
+// Note returns a Row for a fact that is worth knowing.
 func Note(when bool, advice string) Row { return Row{when, lease.LevelNote, advice} }
 
-// Table adds the first of the rows that is true, or an OK.
+// Table adds the first of the rows whose condition holds, or an OK.
 func (l *List) Table(check, seen string, rows ...Row) {
 	for _, r := range rows {
 		if r.when {
@@ -48,7 +48,7 @@ func (l *List) Table(check, seen string, rows ...Row) {
 	l.OK(check, seen)
 }
 
-// Judge adds a fault if bad, and an OK otherwise.
+// Judge adds a Fault if bad is set, and an OK otherwise.
 func (l *List) Judge(bad bool, check, seen, advice string) {
 	l.Table(check, seen, Fault(bad, advice))
 }
@@ -73,8 +73,8 @@ func (l *List) Clock(now, before, after time.Time) {
 		Note(off.Abs() > time.Second, "ids carry the store's time; "+advice))
 }
 
-// Encryption judges a connection by its cipher, which is empty in plain text, and by the
-// host at its other end.
+// Encryption judges a connection by its cipher, which is empty if the connection is not
+// encrypted, and by the host at its other end.
 func (l *List) Encryption(cipher, host string) {
 	ip := net.ParseIP(host)
 	switch {

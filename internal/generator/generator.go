@@ -22,10 +22,10 @@ import (
 // the monotonic time since. A burst may run ahead of that time by MaxAhead. At high
 // rates only one id in 32 reads the clock, and ids are up to two ticks old.
 //
-// If a range begins ahead of the clock, ids start at its beginning: see
-// lease.Request.MaxLead. If the center's clock steps back, ids continue from where they
-// were. If renewals do not extend the range for a while, ids are paced so that its rest lasts
-// until one does.
+// If a range begins ahead of the clock, ids start at its beginning: see lease.Request.MaxLead. If
+// the center's clock steps back, ids continue from the previous ones. If renewals do not extend
+// the range for a while, ids are paced so that the rest of the range lasts until the next
+// extension.
 //
 // NextID suits most callers. NextIDs fills a slice, for bulk inserts. NextIDWait waits
 // where NextID fails.
@@ -40,18 +40,18 @@ type Generator struct {
 
 	base  time.Time
 	clock func() time.Duration // nil: the time since base
-	at    func(point)          // called at each point by tests; may be nil
+	at    func(point)          // tests set it to be called at each point; may be nil
 
 	term atomic.Pointer[term]
 
-	_ [64]byte // keeps last, which every id writes, off the cache lines of what it reads
+	_ [64]byte // keeps last, which every id writes, off the cache lines that it reads
 	// last is tick<<seqBits | sequence of the last use. Each issue is one atomic
 	// operation on it. Uniqueness depends on the order of loads and stores of last and
 	// term: see take, next, Adopt, Extend and Stop.
 	last atomic.Int64
 	_    [64]byte
 
-	skipped atomic.Int64 // values of last that became no id
+	skipped atomic.Int64 // values of last that did not become ids
 	issued  atomic.Int64 // the greatest count that Issued has returned
 	waits   atomic.Int64 // how often a caller has slept
 }
@@ -71,14 +71,14 @@ const (
 	markedStop
 )
 
-// A Range lends a worker id for ids whose time lies in (Floor, Ceiling].
+// A Range is the right to use a worker id for ids whose time lies in (Floor, Ceiling].
 type Range struct {
 	Worker         int64
 	Floor, Ceiling int64         // Unix milliseconds of the center's clock
 	Now            int64         // the center's clock at its answer, Unix milliseconds
 	At             time.Duration // Generator.Elapsed when the answer arrived
-	// Grows is when a renewal begins to give a later Ceiling, Unix milliseconds of the
-	// center's clock: Ceiling or later if none does.
+	// Grows is when renewals begin to return a later Ceiling, in Unix milliseconds of the center's
+	// clock. It is Ceiling or later if no renewal does.
 	Grows int64
 }
 
@@ -91,8 +91,8 @@ const (
 	stopped
 )
 
-// A term is what a generator may issue. Only ended and the rush change after it is
-// installed.
+// A term describes the ids that a generator may issue. Once it is installed, only ended and the
+// rush change.
 type term struct {
 	Range
 	state  state
@@ -131,16 +131,15 @@ func WithMaxAhead(d time.Duration) Option {
 	}
 }
 
-// WithClock replaces Go's monotonic clock, for tests and simulations. sinceStart
-// returns the time since a fixed instant. Every NextID calls it, even at high rates and
-// possibly concurrently. A wrong clock puts wrong times into ids. It causes neither
-// duplicates nor ids outside the range.
+// WithClock replaces Go's monotonic clock, for tests and simulations. sinceStart returns the time
+// since a fixed instant. Every NextID calls it, even at high rates and possibly concurrently. A
+// wrong clock puts wrong times into ids, but causes neither duplicates nor ids outside the range.
 func WithClock(sinceStart func() time.Duration) Option {
 	return func(g *Generator) { g.clock = sinceStart }
 }
 
-// New returns a Generator without a worker id, which issues ids after the
-// first Adopt. It fails if the layout is invalid, begins in the future or ends within a year.
+// New returns a Generator without a worker id. It issues ids after the first Adopt. New fails if
+// the layout is invalid, begins in the future or ends within a year.
 func New(l snowflake.Layout, opts ...Option) (*Generator, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -166,7 +165,7 @@ func New(l snowflake.Layout, opts ...Option) (*Generator, error) {
 	return g, nil
 }
 
-// Layout returns the generator's layout with its defaults filled in.
+// Layout returns the generator's layout with defaults applied.
 func (g *Generator) Layout() snowflake.Layout { return g.layout }
 
 // Elapsed returns the monotonic time since New, for Range.At.
@@ -191,12 +190,11 @@ func (g *Generator) pause(p point) {
 // Errors: ErrNotStarted, ErrLeaseExpired, ErrClosed, ErrExhausted. The id is then 0.
 func (g *Generator) NextID() (int64, error) { return g.next(0, false) }
 
-// NextIDWait returns the next id. Until ctx ends, it waits for the clock to catch up
-// with a burst, for an expired lease to be renewed, and after Drop for another range.
+// NextIDWait returns the next id. It waits, until ctx ends, for the clock to catch up with a
+// burst, for an expired lease to be renewed, and after Drop for another range.
 //
-// Errors: ErrNotStarted before the first range and ErrClosed, without waiting. When ctx
-// ends, its cause joined with ErrLeaseExpired, ErrExhausted or ErrNotStarted. The id is
-// then 0.
+// Errors: ErrNotStarted before the first range and ErrClosed, both without waiting. When ctx
+// ends, its cause joined with ErrLeaseExpired, ErrExhausted or ErrNotStarted. The id is then 0.
 func (g *Generator) NextIDWait(ctx context.Context) (int64, error) {
 	if id, _ := g.next(0, true); id > 0 {
 		return id, nil
@@ -206,11 +204,10 @@ func (g *Generator) NextIDWait(ctx context.Context) (int64, error) {
 	return dst[0], err
 }
 
-// NextIDs fills dst with ascending ids. It makes one reservation if the
-// batch fits within MaxAhead; otherwise it makes several. It waits like
-// NextIDWait and returns the same errors. On error, dst is zeroed and the reserved ids are
-// never issued. If Drop is called while it waits, it starts again, because a copy of the
-// process may have its reservation.
+// NextIDs fills dst with ascending ids. It makes a single reservation if the batch fits within
+// MaxAhead, and several otherwise. It waits like NextIDWait and returns the same errors. On
+// error, dst is zeroed and the reserved ids are never issued. If Drop is called while NextIDs
+// waits, NextIDs starts again, because a copy of the process may have its reservation.
 func (g *Generator) NextIDs(ctx context.Context, dst []int64) error {
 	drops := uint32(0)
 	for rest := dst; len(rest) > 0; {
@@ -231,9 +228,8 @@ func (g *Generator) NextIDs(ctx context.Context, dst []int64) error {
 	return nil
 }
 
-// take reserves up to want values of last. It returns the first value, how many it
-// reserved, and the term. If it reserved none, v is the value that the term did not
-// allow.
+// take reserves up to want values of last. It returns the first value, the number of values
+// reserved, and the term. If it reserved none, v is the value that the term did not allow.
 func (g *Generator) take(want int64) (v, n int64, t *term) {
 	mono := g.mono() // read once: a slightly old time is safe
 	for tries := 1; ; tries++ {
@@ -270,10 +266,10 @@ func (g *Generator) take(want int64) (v, n int64, t *term) {
 	}
 }
 
-// low returns where a tick begins that is not entered by a burst. Ids are often sharded by their
-// last bits, which must be even however many ids each request takes, and however far apart
-// requests are. So they come from a hash of the tick and the worker id. This takes no ids from a
-// burst, which enters each tick but its first at 0.
+// low returns the first sequence number of a tick that a burst does not enter. Ids are often
+// sharded by their last bits. Those must be evenly distributed however many ids each request
+// takes, and however far apart requests are, so they come from a hash of the tick and the worker
+// id. This takes no ids from a burst, which begins each tick except its first at 0.
 //
 // The hash is the beginning of the finalizer of Austin Appleby's MurmurHash3.
 func (g *Generator) low(t *term, tick int64) int64 {
@@ -299,7 +295,7 @@ func (g *Generator) fill(t *term, v int64, dst []int64) {
 	}
 }
 
-// rise fills dst with consecutive ids from id on. Writing four per iteration takes two
+// rise fills dst with consecutive ids that begin with id. Writing four per iteration takes two
 // thirds of the time.
 func rise(dst []int64, id int64) {
 	for ; len(dst) >= 4; dst, id = dst[4:], id+4 {
@@ -311,15 +307,14 @@ func rise(dst []int64, id int64) {
 	}
 }
 
-// made returns the number of ids issued, give or take the calls under way.
+// made returns the number of ids issued, which may or may not include calls in progress.
 func (g *Generator) made() int64 {
 	n := g.last.Load()
 	return n - g.skipped.Load() // load skipped after last: a concurrent skip can only lower n
 }
 
-// Issued returns how many ids were issued. Counting adds no work to NextID. The count
-// never falls. It may or may not include calls under way, even calls that then fail or start
-// again.
+// Issued returns the number of ids issued. Counting adds no work to NextID. The count never
+// falls. It may or may not include calls in progress, even calls that then fail or start again.
 func (g *Generator) Issued() int64 {
 	n := g.made()
 	for {
@@ -333,6 +328,5 @@ func (g *Generator) Issued() int64 {
 	}
 }
 
-// Waits returns how often a caller had to wait, for a burst to be caught up with or for
-// an expired lease.
+// Waits returns how often a caller had to wait, after a burst or for an expired lease.
 func (g *Generator) Waits() int64 { return g.waits.Load() }

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Adopt lets the generator issue ids within r: its first range, or a range of another
-// grant, whose worker id may differ. Ids keep ascending across the change. Adopt
-// returns the last millisecond used within the replaced range, which is never below
-// that range's floor, or 0 if there was none.
+// Adopt lets the generator issue ids within r, which is its first range or a range of another
+// grant, whose worker id may differ. Ids keep ascending across the change. Adopt returns the last
+// millisecond used within the replaced range, which is never below that range's floor, or 0 if
+// there was no such range.
 //
-// Adopt fails if the layout has no such worker id, if r contains no whole tick of the
-// layout, or with ErrClosed. The generator then keeps the range that it had. If it was
-// stopped during the call, Adopt returns ErrClosed and the last use.
+// Adopt fails if the layout has no such worker id, if r contains no whole tick of the layout, or
+// with ErrClosed. The generator then keeps its previous range. If it was stopped during the call,
+// Adopt returns ErrClosed and the last use.
 func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	t, err := g.newTerm(r)
 	if err != nil {
@@ -31,10 +31,10 @@ func (g *Generator) Adopt(r Range) (lastUsed int64, err error) {
 	}
 	t.drops = old.drops
 	g.pause(markedSwap)
-	// From here on nobody loads the old term. An issuer that loaded it earlier has its
-	// value already or gets none: take fails because last moves, and next because
-	// the term has changed. Later ids lie in a later tick, so they ascend even if the worker
-	// id is lower, and none lies below the new floor.
+	// From here on nobody loads the old term. An issuer that loaded it earlier already has its value
+	// or gets none: take fails because last moves, and next because the term has changed. Later ids
+	// lie in a later tick, so they ascend even if the worker id is lower, and no id lies below the
+	// new floor.
 	used := g.raise(func(last int64) int64 {
 		return max(last|g.seqMask, t.lo-1, last+1)
 	})
@@ -74,8 +74,8 @@ func (g *Generator) Extend(prev, next Range) bool {
 	return true
 }
 
-// Wanted returns a channel that is closed when callers have used half of the current range,
-// if a renewal gives more. It stays open until another range is installed if they do not.
+// Wanted returns a channel that is closed when callers have used half of the current range, if a
+// renewal can extend it. Otherwise the channel stays open until another range is installed.
 func (g *Generator) Wanted() <-chan struct{} { return g.term.Load().wanted }
 
 // want closes wanted.
@@ -85,22 +85,22 @@ func (t *term) want() {
 	}
 }
 
-// RenewalFailed says that the current range has not been renewed although that was tried.
-// From then on, a burst that has used up the range gets ErrLeaseExpired, as after its end.
+// RenewalFailed records that an attempt to renew the current range has failed. From then on, a
+// burst that has used up the range gets ErrLeaseExpired, as after the end of the range.
 func (g *Generator) RenewalFailed() { g.term.Load().failing.Store(true) }
 
-// Stop ends issuing. No id is issued from its return until Resume and Adopt. Stop returns the
-// last millisecond used within the generator's range, which is never below the range's
-// floor. It returns 0 if the generator had no range, was stopped before, or is within
-// Adopt, which then returns the last use.
+// Stop ends issuing. No id is issued after its return until Resume and Adopt. Stop returns the
+// last millisecond used within the generator's range, which is never below the range's floor. It
+// returns 0 if the generator had no range, was already stopped, or is within Adopt, which then
+// returns the last use.
 func (g *Generator) Stop() (lastUsed int64) {
 	old := g.term.Load()
 	for !g.term.CompareAndSwap(old, none(stopped, old.drops, pacer{})) {
 		old = g.term.Load()
 	}
 	g.pause(markedStop)
-	// An issuer that has loaded the old term has its value already or gets none, as in
-	// Adopt. So used covers every id.
+	// As in Adopt, an issuer that has loaded the old term already has its value or gets none. So
+	// used covers every id.
 	used := g.raise(func(last int64) int64 { return last + 1 })
 	if old.state == stopped {
 		return 0
@@ -112,17 +112,17 @@ func (g *Generator) Stop() (lastUsed int64) {
 }
 
 // Resume lets a generator that was stopped adopt a range again. Its ids ascend across the stop. A
-// NextIDs under way since before the stop starts again, as after a Drop.
+// NextIDs that began before the stop starts again, as after a Drop.
 func (g *Generator) Resume() {
 	if old := g.term.Load(); old.state == stopped {
 		g.term.CompareAndSwap(old, none(notStarted, old.drops+1, pacer{}))
 	}
 }
 
-// Drop takes the generator's range away. After it returns, no id of that range is
-// issued, and none at all until another range is adopted. A NextIDs that waits starts again.
-// Drop returns the last millisecond used within the range, which is never below the range's
-// floor, or 0 if there was none.
+// Drop takes the generator's range away. After it returns, no id of that range is issued, and
+// none at all until another range is adopted. A NextIDs that waits starts again. Drop returns the
+// last millisecond used within the range, which is never below the range's floor, or 0 if there
+// was no range.
 func (g *Generator) Drop() (lastUsed int64) {
 	old := g.term.Load()
 	for old.state != stopped && (old.state == swapping || !g.term.CompareAndSwap(old, none(notStarted, old.drops+1, old.pacer))) {
@@ -151,9 +151,9 @@ func (g *Generator) raise(to func(int64) int64) int64 {
 	}
 }
 
-// lastUsed returns the end of the last tick used under t, given the value of last when
-// t ended. That value may lie above t, which then issued none of the values above it. It
-// is not below the floor of t, because Adopt raised last to it.
+// lastUsed returns the end of the last tick used under t, given the value of last when t ended.
+// That value may lie above t; t then issued none of the values above it. It is not below the
+// floor of t, because Adopt raised last to that floor.
 func (g *Generator) lastUsed(t *term, used int64) int64 {
 	if t.state != held {
 		return 0

@@ -2,26 +2,26 @@ package generator
 
 import "time"
 
-// A pacer combines two clocks: the center's clock, as far as a term knows it, and the
-// lead clock, ahead of which a burst may run by MaxAhead. They differ only while the last
-// id lies ahead of the center's clock because that stepped back, or because the range
-// begins above it. The lead clock then continues from the last id, or starts with the range,
-// or as much earlier as the last id was ahead of it before.
+// A pacer combines two clocks: the center's clock, as far as the term has seen it, and the lead
+// clock, ahead of which a burst may run by MaxAhead. The two differ only while the last id lies
+// ahead of the center's clock because that clock stepped back, or because the range begins above
+// it. The lead clock then continues from the last id, or starts with the range, or as much
+// earlier as the last id was ahead of it before.
 //
-// It runs at most at the pace fastest, so that the two clocks eventually meet. A range that
-// begins above the center's clock grows as fast as that clock, if its holder fetches more
+// The lead clock runs at most at the pace fastest, so that the two clocks eventually meet. A
+// range that begins above the center's clock grows as fast as that clock, if its holder renews
 // whenever half of the range is used. The lead clock runs more slowly in two cases:
 //
-//   - The center extends the range only from Range.Grows on, because its clock stepped back.
-//     The rest of the range, except the reserve, is shared out until then.
-//   - Less than reserve is left. The lead clock loses up to a third, so that the range lasts
-//     from one renewal to the next.
+//   - The center extends the range only from Range.Grows onward, because its clock stepped back.
+//     The rest of the range, except the reserve, is spread over the time until then.
+//   - Less than reserve is left. The lead clock slows down by up to a third, so that the range
+//     lasts from one renewal to the next.
 //
 // So no id lies more than MaxAhead above the highest time of the center's clock, or above a
 // clock that began with the range, whichever is later. The highest time is the one that the
 // clock showed, or would show if it had not stepped back.
 type pacer struct {
-	anchor int64   // ns from the epoch to the generator's start, by the center's clock
+	anchor int64   // ns from the epoch to the generator's start, on the center's clock
 	level  int64   // Elapsed in ns when the center's clock catches up with the lead clock
 	from   int64   // Elapsed in ns when the lead clock showed start
 	start  int64   // as the Elapsed at which the center's clock shows the same time
@@ -34,7 +34,7 @@ const fastest = 127.0 / 128
 // reserve is how much of a range remains for the time that a renewal takes.
 const reserve = 300 * time.Millisecond
 
-// never is a value of last that is not reached.
+// never is a value that last does not reach.
 const never = 1<<63 - 1
 
 // lead returns the lead clock at mono, as the Elapsed at which the center's clock shows
@@ -47,7 +47,7 @@ func (p pacer) lead(mono int64) int64 {
 }
 
 // leadAt returns the lead clock at mono in ns since the epoch, and how far a value of last is
-// ahead of it.
+// ahead of that clock.
 func (g *Generator) leadAt(p pacer, mono, last int64) (lead, ahead int64) {
 	if p == (pacer{}) { // before the first range, or after a stop
 		return 0, 0
@@ -57,8 +57,8 @@ func (g *Generator) leadAt(p pacer, mono, last int64) (lead, ahead int64) {
 }
 
 // setPace begins the lead clock of t at a time, in ns since the epoch, or at the last id or
-// MaxAhead below the end of the range, if these are earlier. It also sets when half of the
-// range is used.
+// MaxAhead below the end of the range, whichever is earliest. It also sets when half of the range
+// is used.
 func (g *Generator) setPace(t *term, at int64) {
 	mono, next := g.mono(), g.last.Load()+1
 	end := t.hi>>g.seqBits*g.unit - t.anchor
@@ -83,7 +83,7 @@ func (g *Generator) setPace(t *term, at int64) {
 	t.level = mono + int64(float64(lead-mono)/(1-pace))
 }
 
-// tick returns the center's time at mono, as far as t knows it, in ticks.
+// tick returns the center's time at mono, as far as t has seen it, in ticks.
 func (g *Generator) tick(t *term, mono int64) int64 {
 	ns := t.anchor + mono
 	if g.unit == int64(time.Millisecond) {

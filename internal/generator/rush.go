@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Reading the clock costs several times as much as the rest of an id. During a rush, an
-// id is one atomic add. NextID reads the clock only for one id in stride, the first id
-// of each tick among them. How far a burst may run ahead of the clock is in lead.go, what
-// happens then in wait.go.
+// Reading the clock costs several times as much as the rest of an id. During a rush, an id is one
+// atomic add. NextID reads the clock only for one id in stride, including the first id of each
+// tick. lead.go determines how far a burst may run ahead of the clock, and wait.go what happens
+// then.
 //
 // A rush begins at sequence number rushBegin of a tick, if half of MaxAhead is left. It
 // ends
 //
-//   - when an id needs more than the range and the lead allow, so that callers who wait
-//     do not use up values;
-//   - when the clock shows that the last id is more than a tick old, so that at a
-//     steady rate no id is older than two ticks;
-//   - when a caller who compares and swaps, such as one that takes a batch, has failed
-//     rushTries times: on many cores, those who add would leave it no chance;
-//   - when a goroutine that checks the rate every rushLook finds it below rushRate, so
-//     that no id is old after a pause;
+//   - when an id needs more than the range and the lead allow, so that waiting callers do not
+//     use up values;
+//   - when the clock shows that the last id is more than a tick old, so that at a steady rate
+//     no id is older than two ticks;
+//   - when a caller that compares and swaps, such as one that takes a batch, has failed
+//     rushTries times: on many cores, the callers that add would leave it no chance;
+//   - when a goroutine that checks the rate every rushLook finds it below rushRate, so that no
+//     id is old after a pause;
 //   - with its term.
 //
 // If the rate drops suddenly while no processor is free for that goroutine, up to
@@ -32,7 +32,7 @@ import (
 const (
 	stride    = 32               // a power of 2
 	rushBegin = 512              // a multiple of stride
-	rushRate  = 256              // ids per millisecond
+	rushRate  = 256              // several times the need of a batch on two cores
 	rushLook  = time.Millisecond // how often the rate is checked
 	rushTries = 64               // several times what a batch needs on two cores
 )
@@ -43,8 +43,8 @@ type rush struct {
 	watched atomic.Bool  // a goroutine runs watch
 }
 
-// next is NextID for a business number, given as shifted bits. If once is set, it tries once
-// and returns 0 if there is no id at the moment.
+// next is NextID for a business number, given as shifted bits. If once is set, next tries once
+// and returns 0 if no id is available.
 func (g *Generator) next(business int64, once bool) (int64, error) {
 	t := g.term.Load()
 	g.pause(loadedTerm)
@@ -54,8 +54,9 @@ func (g *Generator) next(business int64, once bool) (int64, error) {
 	} else {
 		v = g.last.Add(1)
 		g.pause(addedLast)
-		// If t is still the term, it was so at the add. Whoever replaces t later raises
-		// last later, so v is below what another term may issue, and counts as used.
+		// If t is still the term, it was the term at the time of the add. Any caller that replaces t
+		// later raises last later, so v is below the values that another term may issue, and counts as
+		// used.
 		if v&(stride-1) == 0 || v > end || g.term.Load() != t {
 			v, t = g.turn(t, v, end)
 		}
@@ -69,9 +70,9 @@ func (g *Generator) next(business int64, once bool) (int64, error) {
 	return g.nextSlow(business)
 }
 
-// turn reads the clock and moves the end of the rush, or ends it. It returns the value v
-// that next has added or, if v is late, one in the current tick. If t allows neither, it
-// drops the value and takes another by the clock.
+// turn reads the clock and moves the end of the rush, or ends the rush. It returns the value v
+// that next has added or, if v is late, a value in the current tick. If t allows neither, turn
+// drops the value and takes another according to the clock.
 func (g *Generator) turn(t *term, v, end int64) (int64, *term) {
 	mono := g.mono()
 	tick := g.tick(t, mono)
@@ -86,9 +87,9 @@ func (g *Generator) turn(t *term, v, end int64) (int64, *term) {
 	if bound != end {
 		t.end.CompareAndSwap(end, bound)
 	}
-	// The first caller in a tick moves last there. It adds, because a compare-and-swap
-	// could fail for as long as others add. Two callers who do so at the same moment move
-	// last beyond the tick.
+	// The first caller in a tick moves last to that tick. It adds, because a compare-and-swap could
+	// fail for as long as others add. Two callers that do so at the same moment move last beyond the
+	// tick.
 	if skip := tick<<(g.seqBits&63) - g.last.Load(); skip > 0 && behind == 1 {
 		g.skipped.Add(skip)
 		v = g.last.Add(skip)
@@ -101,7 +102,7 @@ func (g *Generator) turn(t *term, v, end int64) (int64, *term) {
 	return g.oneByClock()
 }
 
-// oneByClock takes one value. The term is nil if none is left at the moment.
+// oneByClock takes one value. The term is nil if no value is available.
 func (g *Generator) oneByClock() (int64, *term) {
 	v, n, t := g.take(1)
 	if n == 0 {
@@ -113,7 +114,7 @@ func (g *Generator) oneByClock() (int64, *term) {
 	return v, t
 }
 
-// startRush begins a rush after v, which a goroutine ends.
+// startRush begins a rush after v, and a goroutine that ends it.
 func (g *Generator) startRush(t *term, v int64) {
 	mono := g.mono()
 	tick := g.tick(t, mono)
@@ -140,7 +141,7 @@ func (g *Generator) watch(t *term) {
 		t.end.Store(0)
 		g.pause(endedRush)
 		t.watched.Store(false)
-		// A rush that has just begun has found this goroutine, and no other.
+		// A rush that has just begun has seen this goroutine and started no other.
 		if t.end.Load() == 0 || !t.watched.CompareAndSwap(false, true) {
 			return
 		}

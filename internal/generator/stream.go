@@ -12,9 +12,9 @@ var (
 	_ snowflake.Source = Stream{}
 )
 
-// A Stream issues ids of one business number under the worker id of its generator. It
-// is a small value and safe for concurrent use. Its methods have the errors and cost of
-// Generator's methods. The zero Stream is invalid; call Generator.For.
+// A Stream issues ids of one business number with the worker id of its generator. It is a small
+// value and safe for concurrent use. Its methods have the errors and cost of Generator's methods.
+// The zero Stream is invalid; call Generator.For.
 //
 // Streams of one generator share its sequence, so no two of their ids have the same
 // time and sequence. Ids of one business number ascend. Ids of different business

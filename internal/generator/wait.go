@@ -66,12 +66,11 @@ func (g *Generator) await(ctx context.Context, t *term, v int64) error {
 	}
 }
 
-// dropped reports whether t follows the Drop of a range. Another range is then on its way,
-// unlike before the first one, when the caller may be what delays the start.
+// dropped reports whether t follows the Drop of a range. Another range is then on its way. That
+// is not so before the first range, when the caller itself may be delaying the start.
 func (t *term) dropped() bool { return t.state == notStarted && t.pacer != (pacer{}) }
 
-// why returns the reason why t does not allow the value v, or nil while a swap is under
-// way.
+// why returns the reason why t does not allow the value v, or nil during a swap.
 func (g *Generator) why(t *term, v int64) error {
 	switch {
 	case t.state == swapping:

@@ -1,4 +1,4 @@
-// Package hostclock tells the time of this host. Simulations replace it.
+// Package hostclock returns the time of this host. Simulations replace it.
 package hostclock
 
 import (
@@ -8,7 +8,7 @@ import (
 
 type key struct{}
 
-// With returns a context in which Now is now.
+// With returns a context in which Now calls now.
 func With(ctx context.Context, now func() time.Time) context.Context {
 	return context.WithValue(ctx, key{}, now)
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Plan says how to continue a stream of ids. Make returns it.
+// A Plan describes how to continue a stream of ids. Make returns it.
 type Plan struct {
 	Source Source
 	// Layout and Workers are the configuration of the new processes.
 	Layout  snowflake.Layout
 	Workers string
-	// Last is the largest id of the sample, without the odd ones.
+	// Last is the largest id of the sample, except for the odd ids.
 	Last int64
-	// Odd has the ids of the sample that the generator cannot have made: those below 2^32,
-	// as AUTO_INCREMENT makes them, or of a time that is more than a year ahead.
+	// Odd has the ids of the sample that the generator cannot have issued: ids below 2^32, as from
+	// AUTO_INCREMENT, and ids whose time is more than a year ahead.
 	Odd []int64
-	// NotBefore is the start of the tick after the latest id of the sample. No new
-	// process may start earlier with a worker id that old ones had. Old processes that go
-	// on move it, so when the last one has stopped, make a plan from the largest id again.
+	// NotBefore is the start of the tick after the latest id of the sample. No new process may start
+	// earlier with a worker id that an old process had. Old processes that keep running move this
+	// time, so when the last one has stopped, make a plan from the largest id again.
 	NotBefore time.Time
 	// SideBySide reports that old and new processes may run together if the old ones
 	// keep to the worker ids of Source. Otherwise stop the last old process before you
@@ -36,26 +36,26 @@ type Plan struct {
 	Note string
 }
 
-// ErrNoPlan is wrapped by errors that say why new ids cannot continue the stream.
+// ErrNoPlan is wrapped by errors that explain why new ids cannot continue the stream.
 var ErrNoPlan = errors.New("migrate: the stream cannot be continued")
 
 const (
-	// fresh is how far the newest id may be from now. Without an id that was made just
-	// now, nothing confirms the epoch.
+	// fresh is how far the newest id may be from now. Without a recent id, nothing confirms the
+	// epoch.
 	fresh = 10 * time.Minute
-	// odd is how far an id is ahead that another generator or a hand has made.
+	// odd is how far ahead an id is that came from another generator or was written manually.
 	odd = 365 * 24 * time.Hour
 	// leastID is above all numbers of an AUTO_INCREMENT of 32 bits.
 	leastID = 1 << 32
 )
 
-// Make plans how to continue the ids of s at now, if a sample of them confirms what s
-// states. The sample must include the largest id, which a process made in the last ten
-// minutes, and ids of every process that will run beside the new ones.
+// Make plans how to continue the ids of s at now, if a sample of the ids confirms s. The sample
+// must include the largest id, which a process issued in the last ten minutes, and ids of every
+// process that will run next to the new ones.
 //
-// It fails with ErrNoPlan if new ids cannot continue the stream, or if the sample contradicts
-// s: its newest id is not of now, a worker id is not one of s.Workers, all ids have the same
-// sequence, or ids have lost digits. The Plan then has Odd, Last and NotBefore only.
+// Make fails with ErrNoPlan if new ids cannot continue the stream, or if the sample contradicts
+// s: its newest id is not recent, a worker id is not one of s.Workers, all ids have the same
+// sequence, or ids have lost digits. The Plan then has only Odd, Last and NotBefore.
 func Make(s Source, sample []int64, now time.Time) (Plan, error) {
 	if err := cmp.Or(s.Layout.Validate(), s.Layout.CheckTime(s.Layout.TickTime(0))); err != nil {
 		return Plan{}, fmt.Errorf("migrate: layout of %s: %w", s.Name, err)
@@ -77,7 +77,7 @@ func Make(s Source, sample []int64, now time.Time) (Plan, error) {
 	return p, nil
 }
 
-// confirm returns an error if the sample contradicts what the source states.
+// confirm returns an error if the sample contradicts the source.
 func (p *Plan) confirm(sample []int64, now time.Time) error {
 	var (
 		n, stranger, sequence = 0, int64(0), int64(0)
@@ -132,11 +132,11 @@ func (p *Plan) confirm(sample []int64, now time.Time) error {
 	return nil
 }
 
-// again keeps new ids above those that old processes issue after the sample, with clocks
-// that may be fast.
+// again describes how to keep new ids above those that old processes issue after the sample, with
+// clocks that may be fast.
 const again = "stop all old processes, plan again with the ids they made, wait until the new \"not before\","
 
-// share looks for worker ids that the old processes do not use.
+// share looks for worker ids that no old process uses.
 func (p *Plan) share() {
 	l, s := &p.Layout, p.Source
 	first, last := longestGap(s.Workers, l.Workers())
@@ -203,7 +203,7 @@ func (p Plan) YAML(namespace string) string {
 		b.WriteString(" # until the old processes have stopped")
 	}
 	b.WriteString("\n")
-	if ttl := 10 * l.TimeUnit; ttl > 30*time.Second { // a lease is at least that long
+	if ttl := 10 * l.TimeUnit; ttl > 30*time.Second { // a lease lasts at least that long
 		fmt.Fprintf(&b, "  lease: {ttl: %v}\n", ttl)
 	}
 	return b.String()
@@ -211,10 +211,11 @@ func (p Plan) YAML(namespace string) string {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Follows returns nil if every id of next from the time from on is larger than every id
-// of old before that time. Next begins with its first tick that starts at from or later. A live system may then change its layout after the last
-// process with the old one has stopped. Otherwise the error wraps ErrNoPlan and names the
-// latest epoch that would work, if there is one.
+// Follows returns nil if every id of next with a time from the given one onward is larger than
+// every id of old before that time. Next begins with its first tick that starts at that time or
+// later. A live system may then change its layout after the last process with the old layout has
+// stopped. Otherwise the error wraps ErrNoPlan and names the latest epoch that would work, if
+// there is one.
 func Follows(next, old snowflake.Layout, from time.Time) error {
 	if err := errors.Join(next.Validate(), old.Validate()); err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -240,7 +241,7 @@ func Follows(next, old snowflake.Layout, from time.Time) error {
 
 func below(l snowflake.Layout) int { return l.Bits() - int(l.TimeBits) }
 
-// tick returns the tick that t is in, or -1 before the epoch.
+// tick returns the tick that contains t, or -1 before the epoch.
 func tick(l snowflake.Layout, t time.Time) int64 {
 	ms := t.UnixMilli() - l.TickTime(0).UnixMilli()
 	if ms < 0 {

@@ -8,18 +8,18 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Source describes the ids of another generator. Bits such as 41/10/12 are those of the
+// A Source describes the ids of another generator. Bits such as 41/10/12 are the widths of the
 // time, the worker id and the sequence.
 type Source struct {
 	Name   string
 	Layout snowflake.Layout
 	// SequenceFirst reports that the sequence is above the worker id.
 	SequenceFirst bool
-	// Chooses reports that the generator chooses worker ids by itself, so that the next
-	// one after a restart is not known.
+	// Chooses reports that the generator chooses worker ids itself, so that the worker id after a
+	// restart is unknown.
 	Chooses bool
-	// Workers are the worker ids that old processes have and keep to. Without any, they are
-	// not known.
+	// Workers are the worker ids of the old processes, which keep them. If it is empty, they are
+	// unknown.
 	Workers []int64
 
 	first int64 // the sequence that each tick begins with
@@ -35,17 +35,17 @@ func Sources() []Source {
 	}
 	const cosid = 1577203200000 // 2019-12-24T16:00Z
 	return []Source{
-		// Only the place of the time matters for its 28/22/13 bits of seconds.
+		// The widths of baidu's bits are 28/22/13, in seconds. Only the place of the time matters.
 		{Name: "baidu", Chooses: true, Layout: snowflake.Layout{Epoch: 1463673600000, TimeUnit: time.Second, TimeBits: 28, WorkerBits: 10, SequenceBits: 25}},
 		{Name: "bwmarrin", Layout: twitter},
 		{Name: "cosid", Chooses: true, Layout: since(cosid, twitter)},
 		{Name: "cosid-js", Chooses: true, Layout: snowflake.Layout{Epoch: cosid, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 3, SequenceBits: 9}},
 		{Name: "discord", Layout: snowflake.Discord()},
 		{Name: "hutool", Chooses: true, Layout: twitter},       // from MAC and process id
-		{Name: "leaf", Chooses: true, Layout: twitter},         // from ZooKeeper, for each address another
+		{Name: "leaf", Chooses: true, Layout: twitter},         // from ZooKeeper, a different one for each address
 		{Name: "mybatis-plus", Chooses: true, Layout: twitter}, // from MAC and process id
 		{Name: "pgedge", SequenceFirst: true, Layout: since(1672531200000, twitter)},
-		{Name: "shardingsphere", Chooses: true, Layout: since(1477929600000, twitter)}, // 2016-11-01 in the zone of the process, here +08:00
+		{Name: "shardingsphere", Chooses: true, Layout: since(1477929600000, twitter)}, // 2016-11-01 in the time zone of the process, here +08:00
 		{Name: "shenyu", Chooses: true, Layout: twitter},                               // at random
 		sonyflake("sonyflake", time.Date(2014, 9, 1, 0, 0, 0, 0, time.UTC)),
 		sonyflake("sonyflake2", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)), // github.com/sony/sonyflake/v2
@@ -56,14 +56,14 @@ func Sources() []Source {
 	}
 }
 
-// sonyflake is github.com/sony/sonyflake with its defaults, from another start in v2.
+// sonyflake returns github.com/sony/sonyflake with its defaults; v2 has another start time.
 func sonyflake(name string, start time.Time) Source {
 	return Source{Name: name, SequenceFirst: true, Layout: snowflake.Layout{
 		Epoch: start.UnixMilli(), TimeUnit: 10 * time.Millisecond, TimeBits: 39, WorkerBits: 16, SequenceBits: 8,
 	}}
 }
 
-// Named returns the one of Sources with that name.
+// Named returns the source with that name from Sources.
 func Named(name string) (Source, error) {
 	var names []string
 	for _, s := range Sources() {

@@ -2,7 +2,7 @@ package numberstore
 
 import "errors"
 
-// Errors of stores. Package numbers says what they mean to a program.
+// Errors of stores. Package numbers documents what they mean to a program.
 var (
 	ErrUnknown     = errors.New("segment: the name is not in the store")
 	ErrExists      = errors.New("segment: the name already exists in the store")

@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// Steps says how the size of segments follows the rate.
+// Steps determines how the size of segments follows the rate.
 type Steps struct {
 	Min, Max int64         // bounds of a size
 	Cover    time.Duration // how long a segment should last
-	Fresh    bool          // sizes shrink at once, because numbers grow old
+	Fresh    bool          // sizes shrink immediately, because numbers grow old
 }
 
-// WithDefaults returns s and the size of the first segment with what is not set filled in.
+// WithDefaults returns s with its defaults applied, and applies the default of first, the first
+// size.
 func (s Steps) WithDefaults(first *int64) Steps {
-	if *first == 0 { // 100, or the nearest value that the other two allow
+	if *first == 0 { // 100, or the nearest value between Min and Max
 		*first = max(100, s.Min)
 		if s.Max != 0 {
 			*first = min(*first, s.Max)
@@ -26,11 +27,11 @@ func (s Steps) WithDefaults(first *int64) Steps {
 	return s
 }
 
-// Next returns the size of the next segment, after one of step numbers of which used were
-// issued within the given time. The next segment should last for Cover at that rate. It is
-// at most eight times and, unless Fresh, at least half of step, and within Min and Max. Sizes
-// grow faster than they shrink, because a small segment makes callers wait, while a large one
-// only leaves a gap.
+// Next returns the size of the next segment, after a segment of step numbers of which used were
+// issued within the given time. At that rate, the next segment should last for Cover. Its size is
+// at most eight times step, at least half of step unless Fresh is set, and within Min and Max.
+// Sizes grow faster than they shrink, because a small segment makes callers wait, while a large
+// one only leaves a gap.
 func (s Steps) Next(step, used int64, in time.Duration) int64 {
 	if used > 0 || s.Fresh {
 		want := float64(used) * float64(s.Cover) / float64(max(in, 1))

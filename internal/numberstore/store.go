@@ -13,7 +13,7 @@ import (
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
-// MaxReservation is the maximum count of numbers in one reservation.
+// MaxReservation is the maximum number of numbers in one reservation.
 const MaxReservation = 1_000_000_000
 
 const maxName = 128 // characters, without the slash
@@ -22,14 +22,14 @@ const maxName = 128 // characters, without the slash
 // Store may also implement Creator, and fmt.Stringer to name it in logs; that name must
 // not contain secrets.
 type Store interface {
-	// Reserve takes numbers of r.Name for the caller alone, in one atomic step. It
-	// returns 1 to r.N consecutive numbers. All are greater than r.Above and than any
-	// number that the name has given before, and none is greater than r.Max. Fewer than
-	// r.N is not an error.
+	// Reserve takes numbers of r.Name for the caller alone, in one atomic step. It returns 1 to r.N
+	// consecutive numbers. All are greater than r.Above and than any number that the store has
+	// issued for the name before, and none is greater than r.Max. It is not an error to return fewer
+	// than r.N.
 	//
-	// Each call is one attempt and returns when ctx ends. Errors: ErrUnknown, ErrEnd,
-	// ErrClock, ErrRequest; nothing was reserved. After any other error the outcome is
-	// unknown, and numbers may have been reserved that nobody gets.
+	// Each call is one attempt and returns when ctx ends. Errors: ErrUnknown, ErrEnd, ErrClock,
+	// ErrRequest; nothing was reserved. After any other error the outcome is unknown, and numbers
+	// may have been reserved that no caller gets.
 	Reserve(ctx context.Context, r Request) (Range, error)
 }
 
@@ -41,14 +41,14 @@ type Creator interface {
 	Create(ctx context.Context, name string, start int64) error
 }
 
-// Request asks for numbers.
+// A Request asks for numbers.
 type Request struct {
-	// Name is that of a record: see Key.
+	// Name is the name of a record: see Key.
 	Name string
-	// N is the maximum count of numbers, 1 to MaxReservation.
+	// N is the maximum number of numbers to reserve, 1 to MaxReservation.
 	N int64
-	// Above is the greatest number that the caller knows to be taken, or 0. It brings a
-	// store up to date that has lost reservations.
+	// Above is the greatest number that the caller has seen in use, or 0. It brings a store up to
+	// date that has lost reservations.
 	Above int64
 	// Max is the greatest number allowed, at least Start.
 	Max int64
@@ -56,40 +56,40 @@ type Request struct {
 	Start int64
 	// Create allows the store to create the name.
 	Create bool
-	// Beside, if not "", is another name of the store. Nothing is reserved, and the error is
-	// ErrUnknown, unless the greatest number that this name has given lies in Given. One step
-	// checks that and reserves. A store that cannot do that returns ErrRequest.
+	// Beside, if not "", is another name in the store. Unless the greatest number issued for it lies
+	// in Given, nothing is reserved, and the error is ErrUnknown. The check and the reservation are
+	// one atomic step. A store that cannot do that returns ErrRequest.
 	Beside string
 	Given  Range
-	// Family, if not "", is what Name and others begin with, a slash at first. The name
-	// "/count." and the rest of Family counts those that were created. No name is created, and the error is ErrUnknown, if one of them is gone. A
-	// store without Beside ignores it.
+	// Family, if not "", is a common prefix of Name and other names, including the slash. The name
+	// "/count." plus the rest of Family counts how many of them were created. If one of them is
+	// missing, no name is created, and the error is ErrUnknown. A store without Beside ignores
+	// Family.
 	Family string
 	// NotBefore and NotAfter, if NotAfter is not 0, are Unix milliseconds of the store's clock.
-	// Nothing is reserved, and the error is ErrClock, unless it lies between them, inclusive. A
-	// store that cannot check that in the same step returns ErrRequest.
+	// Unless the clock lies between them, inclusive, nothing is reserved, and the error is ErrClock.
+	// A store that cannot check that in the same step returns ErrRequest.
 	NotBefore, NotAfter int64
 }
 
-// A Reader is a Store that says what it has given.
+// A Reader is a Store that reports the greatest number it has issued.
 type Reader interface {
 	Store
-	// HighWater returns the greatest number that a name has given, or 0. Errors: ErrUnknown,
-	// ErrRequest.
+	// HighWater returns the greatest number issued for a name, or 0. Errors: ErrUnknown, ErrRequest.
 	HighWater(ctx context.Context, name string) (int64, error)
 }
 
-// InTx is a Reader that can reserve in a transaction of the application, so that a rollback takes
-// the numbers back.
+// InTx is a Reader that can reserve in a transaction of the application, so that a rollback
+// returns the numbers.
 type InTx interface {
 	Reader
-	// In returns a store for the time of a transaction. It creates no table. Errors of Reserve are
-	// also ErrTransaction.
+	// In returns a store for the duration of a transaction. It creates no table. Reserve may also
+	// return ErrTransaction.
 	In(tx Tx) Reader
 }
 
-// Tx is a transaction of database/sql: a *sql.Tx, the *sqlx.Tx of sqlx, the field Tx of a bun.Tx,
-// which itself rewrites statements, or what gormdb.Tx returns.
+// Tx is a transaction of database/sql: a *sql.Tx, a *sqlx.Tx, the field Tx of a bun.Tx (which
+// itself rewrites statements), or the result of gormdb.Tx.
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -106,8 +106,7 @@ func (r Request) CheckClock(now int64) error {
 	return fmt.Errorf("%w: %q is asked for a number between %s and %s, and the clock of the store is at %s: set the clocks by NTP", ErrClock, r.Name, at(r.NotBefore), at(r.NotAfter), at(now))
 }
 
-// Validate returns all faults of r joined into one error, or nil. The error wraps
-// ErrRequest.
+// Validate returns an error that joins all problems of r, or nil. The error wraps ErrRequest.
 func (r Request) Validate() error {
 	errs := []error{CheckName(r.Name)}
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -129,18 +128,18 @@ func (r Request) Validate() error {
 	return nil
 }
 
-// A Range is the numbers from First to Last, inclusive.
+// A Range is the numbers from First to Last, both inclusive.
 type Range struct{ First, Last int64 }
 
 // Len returns the count of numbers in r.
 func (r Range) Len() int64 { return r.Last - r.First + 1 }
 
-// Key returns the name of the record of a name. The counters of package history, which namespaces
-// share, have none.
+// Key returns the name of a record, made of a namespace and a name. The counters of package
+// history, which namespaces share, have no namespace.
 func Key(namespace, name string) string { return namespace + "/" + name }
 
-// CheckName returns an error unless name is one of Key, with at most 128 characters of
-// A-Z a-z 0-9 . _ - beside the slash.
+// CheckName returns an error unless name has the form of a Key, with at most 128 characters of
+// A-Z a-z 0-9 . _ - in addition to the slash.
 func CheckName(name string) error {
 	namespace, rest, ok := strings.Cut(name, "/")
 	all := namespace + rest
@@ -150,8 +149,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Reserve calls store.Reserve and checks its answer, for stores that wrap another. Errors
-// are those of the store, and ErrStore if its answer breaks the contract.
+// Reserve calls store.Reserve and checks its answer, for stores that wrap another. Errors are
+// those that the store returns, and ErrStore if its answer breaks the contract.
 func Reserve(ctx context.Context, store Store, r Request) (Range, error) {
 	got, err := store.Reserve(ctx, r)
 	if err != nil {

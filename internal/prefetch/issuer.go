@@ -16,41 +16,41 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
-// Policy is how an Issuer works. Several goroutines may call its functions concurrently.
+// A Policy configures an Issuer. Several goroutines may call its functions concurrently.
 type Policy struct {
 	// Strict makes each call ask the store. Otherwise, numbers are reserved ahead.
 	Strict bool
 	Steps  numberstore.Steps
 	Step   int64 // the first size
-	Most   int64 // numbers of one reservation, for callers that wait for more than a size
-	// MaxAge, if not 0, is how long a number may wait from the call that reserves it on.
-	// Then the next numbers are reserved when half of the current ones are used, and single
-	// numbers when they are needed, so that numbers are fresh at a low rate.
+	Most   int64 // the limit of one reservation, for callers that wait for more than Step
+	// MaxAge, if not 0, is how long a number may wait before it is issued, from the call that
+	// reserves it. With a MaxAge, the next numbers are reserved when half of the current ones are
+	// used, and single numbers when they are needed, so that numbers are fresh at a low rate.
 	MaxAge time.Duration
-	Now    func() time.Duration // any clock that is not set
-	// Reserve asks the store for up to n numbers above a given one. It bounds the call.
+	Now    func() time.Duration // any clock that nobody sets
+	// Reserve requests up to n numbers above a given one from the store. It bounds the call.
 	Reserve func(ctx context.Context, n, above int64) (numberstore.Range, error)
 	// Final reports whether a caller must not wait for another attempt after err.
 	Final func(err error) bool
-	Over  error         // if not nil, there is no other attempt after it
+	Over  error         // if not nil, an error after which there is no other attempt
 	Retry time.Duration // the longest delay before another attempt, give or take half
-	// Wait returns how long the store will give none, or 0 if err does not tell.
+	// Wait returns how long the store will issue no numbers, or 0 if err does not include that.
 	Wait func(err error) time.Duration
 	// Kind classifies answers, for Changed. Kind 0 means that the store provides numbers.
 	Kind func(error) int
-	// Changed is called after the first conclusive answer of another kind than before, and again
-	// while there are no numbers.
+	// Changed is called after the first conclusive answer of another kind than the previous one, and
+	// again while there are no numbers.
 	Changed func(since time.Time, err error)
-	// Look makes an Issuer ask for no numbers every now and then while the last answer is an
-	// error, or if a caller did not wait for it, since nobody may ask for numbers then.
+	// Look makes an Issuer call Reserve for no numbers regularly while the last answer is an error,
+	// or if a caller did not wait for it, because callers may then request nothing.
 	Look                bool
 	NotStarted, Stopped error // what callers get before Start and after Close
-	Late, Aged          error // what they get without an answer in time, and with one after MaxAge
+	Late, Aged          error // what callers get without an answer in time, and with an answer after MaxAge
 }
 
-// lookTime is how often Look asks, and the longest wait for another attempt after an error
-// that says how long to wait. While the clock of Redis is behind, a quarantine ends in time
-// only if counter.lua runs more than once a second.
+// lookTime is the interval of Look, and the longest wait for another attempt after an error that
+// includes a waiting time. While the clock of Redis is behind, a quarantine ends in time only if
+// counter.lua runs more than once a second.
 const lookTime = 500 * time.Millisecond
 
 const firstRetry = 50 * time.Millisecond
@@ -67,8 +67,8 @@ type Issuer struct {
 	life   sync.Mutex    // held by Start and by Close
 
 	waits  atomic.Int64
-	above  atomic.Int64 // the greatest number from the store
-	given  atomic.Int64 // how many numbers the store gave
+	above  atomic.Int64 // the greatest number that the store has issued
+	given  atomic.Int64 // how many numbers the store has issued
 	direct atomic.Int64 // numbers issued in strict order
 
 	copies  atomic.Int64 // how often Reset was called, times two; odd while it runs, under mu
@@ -79,14 +79,14 @@ type Issuer struct {
 	dice  *rand.Rand // for delays; seeded by the time of New, so that a simulation repeats them
 }
 
-// A chunk is a reserved range, linked to the next one. Chunks are used in the order in which
-// they were reserved. One is used up before the next one is current, so that a caller that
-// still sees it takes no more numbers from it. Thus numbers ascend.
+// A chunk is a reserved range, linked to the next one. Chunks are used in the order in which they
+// were reserved. A chunk is used up before the next one becomes current, so a caller that still
+// sees it takes no more numbers from it. Thus numbers ascend.
 type chunk struct {
-	used  atomic.Int64 // exceeds n if callers came too late
+	used  atomic.Int64 // exceeds n if callers came after the end
 	n     int64
 	base  int64 // the numbers are base+1 to base+n
-	due   int64 // how many are used when the next chunk is to be reserved
+	due   int64 // how many numbers are used when the next chunk is to be reserved
 	prior int64 // numbers in the chunks before it
 	born  time.Duration
 	next  atomic.Pointer[chunk]
@@ -94,12 +94,12 @@ type chunk struct {
 
 // A turn lasts from one answer of the store to the next.
 type turn struct {
-	err   error        // the answer that it began with
+	err   error        // the answer that the turn began with
 	short atomic.Int64 // how many numbers callers wait for
 	done  chan struct{}
 }
 
-// New returns an Issuer that works by p. It issues no numbers before Start.
+// New returns an Issuer with the policy p. It issues no numbers before Start.
 func New(p Policy) *Issuer {
 	e := &Issuer{Policy: p, kick: make(chan struct{}, 1), done: make(chan struct{})}
 	e.dice = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
@@ -153,7 +153,7 @@ func (e *Issuer) Reopen() {
 	}
 }
 
-// Close ends e, until Reopen. It discards numbers that were reserved and not issued.
+// Close ends e, until Reopen. It discards numbers that are reserved but not issued.
 func (e *Issuer) Close() {
 	e.life.Lock()
 	defer e.life.Unlock()
@@ -173,7 +173,7 @@ func (e *Issuer) Standing() error {
 	return nil
 }
 
-// Take returns the next number if it is at hand.
+// Take returns the next number if one is reserved.
 func (e *Issuer) Take() (int64, bool) {
 	c := e.cur.Load()
 	if e.MaxAge > 0 && e.old(c) {
@@ -186,8 +186,8 @@ func (e *Issuer) Take() (int64, bool) {
 	return c.base + k, k <= c.n
 }
 
-// AtHand returns the next number if it is at hand. Otherwise it makes e reserve one, and returns
-// the error of the last answer, or else none.
+// AtHand returns the next number if one is reserved. Otherwise it makes e reserve one, and
+// returns the error of the last answer, or none if there is no error.
 func (e *Issuer) AtHand(none error) (int64, error) {
 	for {
 		c := e.cur.Load()
@@ -204,11 +204,11 @@ func (e *Issuer) AtHand(none error) (int64, error) {
 	}
 }
 
-// Fill fills dst with ascending numbers, which need not be consecutive. It waits until ctx
-// ends. If hasty, it fails at the first failure of the store, and the end of ctx means that
-// the store is slow, not that the caller has left. On error, dst is zeroed and the numbers
-// taken for it are never issued. If Reset is called in the meantime, Fill starts again, because a
-// copy of the process may have the same numbers.
+// Fill fills dst with ascending numbers, which need not be consecutive. It waits until ctx ends.
+// If hasty is set, Fill fails at the first failure of the store, and the end of ctx means that
+// the store is slow, not that the caller has left. On error, dst is zeroed and the numbers taken
+// for it are never issued. If Reset is called in the meantime, Fill starts again, because a copy
+// of the process may have the same numbers.
 func (e *Issuer) Fill(ctx context.Context, dst []int64, hasty bool) error {
 	for rest, copies := dst, e.resets(); len(rest) > 0; {
 		n, err := e.some(ctx, rest, hasty)
@@ -224,7 +224,7 @@ func (e *Issuer) Fill(ctx context.Context, dst []int64, hasty bool) error {
 	return nil
 }
 
-// some fills the beginning of dst and returns how many numbers that is. It may be 0.
+// some fills the beginning of dst and returns the number of numbers written, which may be 0.
 func (e *Issuer) some(ctx context.Context, dst []int64, hasty bool) (n int64, err error) {
 	if e.Strict {
 		return e.ask(ctx, dst, hasty)
@@ -243,7 +243,7 @@ func (e *Issuer) some(ctx context.Context, dst []int64, hasty bool) (n int64, er
 // take takes up to want numbers of c and returns the first one and their count.
 func (e *Issuer) take(c *chunk, want int64) (first, n int64) {
 	if c.used.Load() >= c.n || e.old(c) {
-		return 0, 0 // so that retries do not make used grow without end
+		return 0, 0 // so that retries do not increase used without limit
 	}
 	start := c.used.Add(want) - want
 	if start < c.due && start+want >= c.due {
@@ -293,8 +293,8 @@ func (e *Issuer) First(ctx context.Context, final func(error) bool) error {
 	return nil
 }
 
-// advance returns when c, which is used up or old, is no longer the current chunk. lack is
-// how many numbers the caller still needs.
+// advance returns when c, which is used up or old, is no longer the current chunk. lack is the
+// number of numbers that the caller still needs.
 func (e *Issuer) advance(ctx context.Context, c *chunk, lack int64, final func(error) bool) error {
 	for waiting := false; ; {
 		t := e.turn.Load() // before the chain: the end of the turn announces later links
@@ -319,8 +319,8 @@ func (e *Issuer) advance(ctx context.Context, c *chunk, lack int64, final func(e
 	}
 }
 
-// ask fills the beginning of dst with one reservation. It hands the numbers straight from
-// the store to the caller, so that they are in the order of the reservations.
+// ask fills the beginning of dst with one reservation. It passes the numbers directly from the
+// store to the caller, so that they are in the order of the reservations.
 func (e *Issuer) ask(ctx context.Context, dst []int64, hasty bool) (n int64, err error) {
 	err = e.try(ctx, e.final(ctx, hasty), func() error {
 		if err := e.Standing(); err != nil {
@@ -340,8 +340,8 @@ func (e *Issuer) ask(ctx context.Context, dst []int64, hasty bool) (n int64, err
 	return n, err
 }
 
-// final returns Final, or always true if hasty. A caller does not wait for what comes after
-// its deadline either.
+// final returns Final, or a function that returns true if hasty is set. A caller also does not
+// wait past its deadline.
 func (e *Issuer) final(ctx context.Context, hasty bool) func(error) bool {
 	return func(err error) bool {
 		deadline, ok := ctx.Deadline()
@@ -375,8 +375,8 @@ func (e *Issuer) try(ctx context.Context, final func(error) bool, attempt func()
 	}
 }
 
-// pause returns how long to wait after err: as it demands, but not for long, because somebody may
-// correct the time; or about delay.
+// pause returns how long to wait after err: the time that err includes, but not long, because
+// somebody may correct the clock; or about delay.
 func (e *Issuer) pause(err error, delay time.Duration) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()

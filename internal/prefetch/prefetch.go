@@ -8,13 +8,14 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
-// A rate is the size of the last chunk, and how many numbers were issued when that was chosen.
+// A rate is the size of the last chunk, and the number of numbers issued when that size was
+// chosen.
 type rate struct {
 	step, used int64
 	at         time.Duration
 }
 
-// prefetch keeps one chunk reserved behind the current one, which is at first the last of the
+// prefetch keeps one chunk reserved after the current one, which is at first the last of the
 // chain.
 func (e *Issuer) prefetch(ctx context.Context, tail *chunk) {
 	defer close(e.done)
@@ -31,12 +32,13 @@ func (e *Issuer) prefetch(ctx context.Context, tail *chunk) {
 		if tail = e.link(ctx, tail, r.step); tail == nil {
 			return
 		}
-		e.report(nil) // after the link, so that those who wake up find it
+		e.report(nil) // after the link, so that callers that wake up find it
 	}
 }
 
-// due waits until a chunk is due behind tail, and chooses its size. It returns false if ctx ended
-// first. The size is chosen once per chunk, not per attempt: an outage says nothing about the rate.
+// due waits until a chunk is due after tail, and chooses its size. It returns false if ctx ended
+// first. It chooses the size once for each chunk, not for each attempt, because an outage is no
+// measure of the rate.
 func (e *Issuer) due(ctx context.Context, tail *chunk, r *rate, look <-chan time.Time) bool {
 	for ahead := true; ; {
 		if short := e.short() > 0; !e.Strict && e.cur.Load() == tail && (short || ahead && tail.used.Load() >= tail.due) {
@@ -58,7 +60,8 @@ func (e *Issuer) due(ctx context.Context, tail *chunk, r *rate, look <-chan time
 	}
 }
 
-// link reserves a chunk and links it behind tail. It returns nil if there is none any more.
+// link reserves a chunk and links it after tail. It returns nil if ctx has ended or the store has
+// no more numbers.
 func (e *Issuer) link(ctx context.Context, tail *chunk, step int64) *chunk {
 	over := func(err error) bool { return errors.Is(err, e.Over) }
 	for {
@@ -78,7 +81,7 @@ func (e *Issuer) link(ctx context.Context, tail *chunk, step int64) *chunk {
 			return nil
 		}
 		e.mu.Lock()
-		mine := e.copies.Load() == copies // else copies of the process may have the same numbers
+		mine := e.copies.Load() == copies // otherwise copies of the process may have the same numbers
 		if mine {
 			tail.next.Store(next)
 		}
@@ -91,7 +94,7 @@ func (e *Issuer) link(ctx context.Context, tail *chunk, step int64) *chunk {
 
 func (e *Issuer) short() int64 { return e.turn.Load().short.Load() }
 
-// Ask asks the store once and notes the answer. With n 0, it reserves nothing.
+// Ask calls the store once and records the answer. If n is 0, it reserves nothing.
 func (e *Issuer) Ask(ctx context.Context, n int64, own bool) (got numberstore.Range, err error) {
 	err = e.Call(ctx, own, func() (err error) {
 		got, err = e.Reserve(ctx, n, e.above.Load())
@@ -110,9 +113,9 @@ func (e *Issuer) report(err error) {
 	close(e.turn.Swap(&turn{err: err, done: make(chan struct{})}).done)
 }
 
-// Reset discards the numbers that are reserved but not issued. It is for a process that
-// may have been copied with its memory, whose copies hold the same numbers. Calls in progress
-// ask again; in strict order only they hold numbers.
+// Reset discards the numbers that are reserved but not issued. It is for a process that may have
+// been copied with its memory, whose copies hold the same numbers. Calls in progress request
+// numbers again; in strict order, only such calls hold numbers.
 func (e *Issuer) Reset() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -123,7 +126,7 @@ func (e *Issuer) Reset() {
 	e.copies.Add(1)
 }
 
-// resets returns copies, after a Reset that is under way.
+// resets returns copies, after any Reset in progress has ended.
 func (e *Issuer) resets() int64 {
 	if n := e.copies.Load(); n%2 == 0 {
 		return n

@@ -8,7 +8,7 @@ import (
 	"github.com/snowlease/snowlease/internal/fault"
 )
 
-// Stats says what an Issuer did and has.
+// Stats describes the activity and the reserved numbers of an Issuer.
 type Stats struct {
 	Step                   int64 // of the last chunk
 	Reservations, Failures int64 // answers of the store
@@ -20,20 +20,20 @@ type Stats struct {
 	Next, AtHand         int64 // the next number, and how many are neither issued nor old
 	Above                int64 // the greatest number from the store
 
-	kind  int       // as last told to Changed
-	told  time.Time // when that was
-	doubt bool      // the last call says nothing about the store
-	asked time.Time // when the last call that says something began
+	kind  int       // as last passed to Changed
+	told  time.Time // when it was passed
+	doubt bool      // the result of the last call is no evidence about the store
+	asked time.Time // when the last call began whose result is evidence
 }
 
 // remindEvery is how often Changed is called while there are no numbers.
 const remindEvery = 30 * time.Second
 
-// patience is how long a caller waits in vain before the end of its context means a slow store.
+// patience is how long a caller must have waited for the end of its context to mean a slow store.
 const patience = time.Second
 
-// Call notes the answer of a call of the store. own says that the end of ctx means a slow
-// store, not a caller who has left.
+// Call records the answer of a call of the store. If own is set, the end of ctx means a slow
+// store, not a caller that has left.
 func (e *Issuer) Call(ctx context.Context, own bool, call func() error) error {
 	began := time.Now()
 	err := call()
@@ -79,7 +79,7 @@ func (e *Issuer) issued() int64 {
 	return c.prior + c.n - c.left() - e.dropped.Load()
 }
 
-// Stats does no I/O.
+// Stats returns a snapshot. It does no I/O.
 func (e *Issuer) Stats() Stats {
 	e.mu.Lock()
 	s := e.stats

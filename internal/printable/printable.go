@@ -1,4 +1,4 @@
-// Package printable makes untrusted text safe to show in errors and logs.
+// Package printable makes untrusted strings safe to show in errors and logs.
 package printable
 
 import (
@@ -42,8 +42,8 @@ func plain(s string) string {
 	}, s)
 }
 
-// Error returns the text of err in one line, after edit. Each error that err is made of, such as a
-// server's, appears as Text shows it.
+// Error returns the message of err in one line, after edit. Each error in the tree of err, such
+// as a server's, appears as Text shows it.
 func Error(err error, edit func(string) string) string {
 	text := edit(err.Error())
 	var shorten func(error)
@@ -69,8 +69,8 @@ func Error(err error, edit func(string) string) string {
 
 var address = regexp.MustCompile(`://|:.*@|(?i)(passw|pass=|key=)`)
 
-// Quote returns Text(s) in quotes, or how long s is if it looks like an address of a store,
-// which may have a password and is in the wrong place.
+// Quote returns Text(s) in quotes. If s looks like the address of a store in the wrong place,
+// which may include a password, Quote returns only its length.
 func Quote(s string) string {
 	if address.MatchString(s) {
 		return fmt.Sprintf("(%d bytes, not shown: they look like an address)", len(s))

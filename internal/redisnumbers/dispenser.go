@@ -59,8 +59,8 @@ func NewDispenser(client redis.UniversalClient, store numbers.Store, cfg numbers
 	return d, nil
 }
 
-// Close cancels fetches from the store in progress and waits for them. Segments in Redis
-// stay for other processes. It closes the dispenser's own client, but neither the given one nor the
+// Close cancels fetches from the store in progress and waits for them. Segments in Redis stay for
+// other processes. Close closes the dispenser's own client, but neither the given client nor the
 // store.
 func (d *Dispenser) Close() error {
 	d.mu.Lock()
@@ -73,7 +73,7 @@ func (d *Dispenser) Close() error {
 	return d.conn.Close()
 }
 
-// String returns the names of the Redis and of the store behind it.
+// String returns the names of the Redis server and of the store behind it.
 func (d *Dispenser) String() string {
 	if named, ok := d.store.(fmt.Stringer); ok {
 		return d.conn.String() + " before " + named.String()
@@ -81,8 +81,8 @@ func (d *Dispenser) String() string {
 	return fmt.Sprintf("%s before %T", d.conn, d.store)
 }
 
-// Warnings returns what NewDispenser could not check about the client, and the warnings
-// of the store behind it, for the log.
+// Warnings returns warnings about properties of the client that NewDispenser could not check, and
+// the warnings of the store behind it, for the log.
 func (d *Dispenser) Warnings() []string {
 	warnings := d.conn.Warnings()
 	if s, ok := d.store.(interface{ Warnings() []string }); ok {
@@ -91,8 +91,8 @@ func (d *Dispenser) Warnings() []string {
 	return warnings
 }
 
-// Reserve implements numbers.Store. It waits for the store behind it if Redis has no
-// numbers left. Errors are numbers.ErrEnd and numberstore.ErrRequest, those of the store behind it,
+// Reserve implements numbers.Store. It waits for the store behind the dispenser if Redis has no
+// numbers left. Errors are numbers.ErrEnd, numberstore.ErrRequest, errors of the store behind it,
 // numbers.ErrClosed, lease.ErrDamaged, and ErrRunID and ErrReplica of package redisseq.
 func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if err := check(r); err != nil {
@@ -137,19 +137,19 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 // Look returns an error if Redis or the store behind it does not answer, such as a lease.ErrSetup
 // for a wrong password. numbers.OpenSegment calls it.
 func (d *Dispenser) Look(ctx context.Context, name string) error {
-	err := d.leave(ctx, name, rand.Text()) // Redis has told nobody of that name to fetch
+	err := d.leave(ctx, name, rand.Text()) // Redis has selected nobody with that random name to fetch
 	if reader, ok := d.store.(numberstore.Reader); ok && err == nil {
 		_, err = reader.HighWater(ctx, name)
 	}
 	return err
 }
 
-// deal waits for no replicas, because the store behind it makes numbers unique.
+// deal does not wait for replicas, because the store behind the dispenser makes numbers unique.
 func (d *Dispenser) deal(ctx context.Context, call redisconn.Call) (redisconn.Reply, error) {
 	return deal(ctx, d.conn, call, "dispenser")
 }
 
-// await waits for the segment that this process fetches, or else for a moment.
+// await waits for the segment that this process fetches, or, if it fetches none, for a moment.
 func (d *Dispenser) await(ctx context.Context, fetched <-chan error) error {
 	var moment <-chan time.Time
 	if fetched == nil {
@@ -169,15 +169,15 @@ func (d *Dispenser) await(ctx context.Context, fetched <-chan error) error {
 	}
 }
 
-// A state is what a caller needs to fetch a segment.
+// A state is the information that a caller needs to fetch a segment.
 type state struct {
 	me             string
 	top            int64 // the segment must lie above it
 	step, used, ms int64 // size of the current segment, and used numbers in ms milliseconds
 }
 
-// fetch gets a segment from the store and installs it in the background, because the
-// caller may already have its numbers.
+// fetch gets a segment from the store and installs it in the background, because the caller may
+// already have its numbers.
 func (d *Dispenser) fetch(ctx context.Context, r numberstore.Request, s state) <-chan error {
 	done := make(chan error, 1)
 	if !d.background(func() {
@@ -202,7 +202,8 @@ func (d *Dispenser) fetch(ctx context.Context, r numberstore.Request, s state) <
 	return done
 }
 
-// background runs f, for which Close waits. It returns false if the dispenser is closed.
+// background runs f in a goroutine that Close waits for. It returns false if the dispenser is
+// closed.
 func (d *Dispenser) background(f func()) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -212,7 +213,7 @@ func (d *Dispenser) background(f func()) bool {
 	return !d.closed
 }
 
-// leave lets another caller fetch, if Redis told me to. ctx may have ended.
+// leave lets another caller fetch, if Redis has selected me. ctx may have ended.
 func (d *Dispenser) leave(ctx context.Context, name, me string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 	defer cancel()

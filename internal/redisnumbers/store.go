@@ -44,7 +44,7 @@ func load(names ...string) *redis.Script {
 	return redis.NewScript(redisconn.Lua(files, append([]string{"values.lua", "base.lua"}, names...)...))
 }
 
-// New returns a store with a client of its own, as redisseq.New does. It does not connect.
+// New returns a store with its own client, as redisseq.New does. It does not connect.
 func New(client redis.UniversalClient, opts ...redisconn.Option) (*Store, error) {
 	c, err := redisconn.New(client, opts...)
 	if err != nil {
@@ -53,16 +53,16 @@ func New(client redis.UniversalClient, opts ...redisconn.Option) (*Store, error)
 	return &Store{c}, nil
 }
 
-// Close closes the store's own client, until the next call.
+// Close closes the store's own client. The next call opens it again.
 func (s *Store) Close() error { return s.conn.Close() }
 
 // String returns the name of the server, such as "redis 127.0.0.1:6379 db 0".
 func (s *Store) String() string { return s.conn.String() }
 
-// Warnings returns what New could not check about the client, for the log.
+// Warnings returns warnings about properties of the client that New could not check, for the log.
 func (s *Store) Warnings() []string { return s.conn.Warnings() }
 
-// check refuses what only SQL does.
+// check refuses requests that only SQL supports.
 func check(r numberstore.Request) error {
 	if r.Beside != "" {
 		return fmt.Errorf("%w: Redis does not look at a name beside another: use SQL", numberstore.ErrRequest)
@@ -74,7 +74,7 @@ func check(r numberstore.Request) error {
 }
 
 // Reserve implements numbers.Store. Errors are numbers.ErrUnknown, numbers.ErrEnd,
-// numberstore.ErrRequest, ErrChanged, and lease.ErrDamaged, and ErrRunID, ErrReplica and
+// numberstore.ErrRequest, ErrChanged, lease.ErrDamaged, and ErrRunID, ErrReplica and
 // ErrNotReplicated of package redisseq.
 func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
 	if err := check(r); err != nil {
@@ -92,21 +92,21 @@ func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (numberstore
 	return numberstore.Range{First: given + 1, Last: last}, nil
 }
 
-// Create creates a name, such as shop/orders with the namespace in front, whose first number is
-// start, at least 1, for administrators. After a loss of data, stop running processes first, and
+// Create creates a name for administrators. The name includes the namespace, such as shop/orders.
+// Its first number is start, at least 1. After a loss of data, stop running processes first, and
 // choose start above all numbers in use or reserved ahead. Errors are numbers.ErrExists,
-// numberstore.ErrRequest, and those of package redisseq.
+// numberstore.ErrRequest, and errors of package redisseq.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	return s.make(ctx, "create", name, start)
 }
 
-// Advance continues a name after ErrChanged, above the given number. Choose it above all
-// numbers in use or reserved ahead. Running processes have reserved at most two segments
-// each: stop them first, or leave room for that. Resume creates no name, because a
-// misspelled one would leave the right one behind.
+// Advance continues a name after ErrChanged, above the given number. Choose it above all numbers
+// in use or reserved ahead. Running processes have reserved at most two segments each: stop them
+// first, or leave room for those segments. Advance creates no name, because a misspelled one
+// would leave the right one behind.
 //
-// Errors are numbers.ErrUnknown, numberstore.ErrRequest for a number out of range, and those
-// of package redisseq.
+// Errors are numbers.ErrUnknown, numberstore.ErrRequest for a number out of range, and errors of
+// package redisseq.
 func (s *Store) Advance(ctx context.Context, name string, above int64) error {
 	if above == math.MaxInt64 {
 		return fmt.Errorf("%w: no number is above %d", numberstore.ErrRequest, above)
@@ -114,8 +114,8 @@ func (s *Store) Advance(ctx context.Context, name string, above int64) error {
 	return s.make(ctx, "advance", name, above+1)
 }
 
-// HighWater returns the greatest number that a name has given, or 0, also after ErrChanged.
-// Errors are numbers.ErrUnknown, numberstore.ErrRequest, lease.ErrDamaged, and those of package
+// HighWater returns the greatest number issued for a name, or 0, even after ErrChanged. Errors
+// are numbers.ErrUnknown, numberstore.ErrRequest, lease.ErrDamaged, and errors of package
 // redisseq.
 func (s *Store) HighWater(ctx context.Context, name string) (given int64, err error) {
 	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {

@@ -1,5 +1,5 @@
 // Package settings checks the settings of a worker for packages snowlease and idworker, which
-// have different names for them.
+// name them differently.
 package settings
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Check adds faults to a list. Name returns what errors call a setting, by its field in
-// snowlease.Config.
+// A Check adds problems to a list. Name returns the name of a setting in errors, given its field
+// in snowlease.Config.
 type Check struct {
 	*fault.List
 	Name func(field string) string
@@ -36,7 +36,7 @@ func (c Check) Holder(holder string) {
 	c.Check(c.Name("Holder"), holder, len(holder) > lease.MaxHolder, "has %d bytes: give at most %d", len(holder), lease.MaxHolder)
 }
 
-// Layout returns l with its defaults, or the default layout if l is faulty.
+// Layout returns l with defaults applied, or the default layout if l is invalid.
 func (c Check) Layout(l snowflake.Layout) snowflake.Layout {
 	l = l.WithDefaults()
 	err := l.Validate()
@@ -50,8 +50,8 @@ func (c Check) Layout(l snowflake.Layout) snowflake.Layout {
 	return l
 }
 
-// FewIDs says which bits a valid layout should give to its sequence, or "" if it has at least 32 ids
-// in each tick of 1 ms, or 10,000 a second.
+// FewIDs returns advice on the bits of a valid layout's sequence, or "" if the layout has at
+// least 32 ids in each tick of 1 ms, or 10,000 a second.
 func FewIDs(l snowflake.Layout) string {
 	l = l.WithDefaults()
 	least := int64(32)
@@ -80,7 +80,7 @@ func (c Check) Business(business int64, l snowflake.Layout) {
 		n-1, l.BusinessBits, c.Name("Layout.BusinessBits"))
 }
 
-// MaxAhead returns d, or 0 if it is faulty. 0 means the default.
+// MaxAhead returns d, or 0, which means the default, if d is invalid.
 func (c Check) MaxAhead(d time.Duration, l snowflake.Layout) time.Duration {
 	least := 2 * l.TimeUnit
 	most := max(time.Hour, least)
@@ -125,7 +125,7 @@ func (c Check) Wait(d time.Duration) {
 	c.Millis(c.Name("Wait"), max(d, 0))
 }
 
-// TTL checks both durations. It returns ttl, or its default if it is faulty.
+// TTL checks both durations. It returns ttl, or the default if ttl is invalid.
 func (c Check) TTL(ttl, maxTTL time.Duration, l snowflake.Layout) time.Duration {
 	name, least := c.Name("TTL"), 10*l.TimeUnit
 	whole, short := c.Millis(name, ttl), ttl < lease.MinTTL || ttl < least

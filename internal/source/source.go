@@ -1,5 +1,5 @@
-// Package source is what package snowlease offers the other packages of this module: a Worker
-// of ids that are not leased, and errors that advise the users of another package.
+// Package source is what package snowlease offers to other packages of this module: a Worker of
+// ids that are not leased, and errors that advise the users of another package.
 package source
 
 import (
@@ -8,13 +8,13 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A Source is where the ids of a snowlease.Worker come from. Its methods are safe for
-// concurrent use. Status is snowlease.Status, which this package cannot import.
+// A Source supplies the ids of a snowlease.Worker. Its methods are safe for concurrent use.
+// Status is snowlease.Status, which this package cannot import.
 type Source[Status any] interface {
 	// Start makes ids available. It returns attributes for the log.
 	Start(ctx context.Context) (facts []any, err error)
-	// Close ends issuing until the next Start, then gives back what was borrowed. A second Close
-	// does nothing.
+	// Close ends issuing until the next Start, then releases what was borrowed. A second Close does
+	// nothing.
 	Close() error
 	// Reset implements Worker.Reset.
 	Reset(ctx context.Context) error
@@ -26,7 +26,7 @@ type Source[Status any] interface {
 	Explain(err error) error
 	// Report fills in the fields of st that depend on the source.
 	Report(st *Status)
-	// Extras returns those of the center, or their equivalent if there is no center.
+	// Extras returns the center's Extras, or their equivalent if there is no center.
 	Extras() lease.Extras
 }
 
@@ -37,7 +37,7 @@ type Stream interface {
 	NextIDs(ctx context.Context, dst []int64) error
 }
 
-// With is a Center for snowlease.New that brings a Setup along.
+// With is a Center for snowlease.New together with a Setup.
 type With[Status any] struct {
 	lease.Center
 	Setup[Status]
@@ -47,11 +47,12 @@ type With[Status any] struct {
 type Setup[Status any] struct {
 	// Source issues the ids in place of a center, which is then nil.
 	Source Source[Status]
-	// Name returns what errors call a field of snowlease.Config. Default: the field.
+	// Name returns the name of a field of snowlease.Config in errors. Default: the field.
 	Name func(field string) string
-	// Advise adds to an error of an id what to do, unless Explain knows the cause.
-	// Default: nothing is added.
+	// Advise adds a remedy to an error of NextID, unless Explain has added the cause. Default:
+	// nothing is added.
 	Advise func(error) error
-	// Free frees what was opened for the Worker, once after each start. Default: nothing.
+	// Free frees the resources that were opened for the Worker, once after each start. Default:
+	// nothing.
 	Free func() error
 }

@@ -19,28 +19,28 @@ import (
 
 // Options configure a Conn.
 type Options struct {
-	Prefix  string // of the tables
+	Prefix  string // of the table names
 	Durable bool   // the server's identity is not compared
 	Migrate bool   // create missing tables
-	// App is a pool of the application. If it is set, Open takes the dialect in place of a
-	// driver's name, and the driver from App. Open uses App itself if the database is in
-	// memory, or if Share says why it must.
+	// App is a pool of the application. If it is set, Open takes the dialect instead of a driver's
+	// name, and the driver from App. Open uses App itself if the database is in memory, or if Share
+	// gives a reason.
 	App   *sql.DB
 	Share string
-	// Clock and Incarnation replace the SQL expressions of the dialect, in tests. {clock} is that of
-	// the dialect.
+	// Clock and Incarnation replace the SQL expressions of the dialect, in tests. {clock} stands for
+	// the dialect's clock.
 	Clock, Incarnation string
 }
 
 // An Option sets Options.
 type Option func(*Options) error
 
-// A Conn is the connection of a package to the database that has its tables. It is safe for
-// concurrent use.
+// A Conn is a package's connection to the database that has its tables. It is safe for concurrent
+// use.
 type Conn struct {
 	Set      Options
 	Name     string // for logs, without secrets
-	Own      bool   // the pool is the Conn's own
+	Own      bool   // the pool belongs to the Conn
 	tables   Tables
 	dialect  *dialect
 	given    *sql.DB // unless Own
@@ -50,13 +50,13 @@ type Conn struct {
 	home       atomic.Pointer[home] // nil until the first call
 	parts      map[string]string    // the statements of the dialect
 	statements atomic.Pointer[statements]
-	known      atomic.Bool // statements fit the server
+	known      atomic.Bool // the statements fit the server
 }
 
-// A home is the schema that the tables are in, or the database on MySQL and MariaDB.
+// A home is the schema (on MySQL and MariaDB the database) that the tables are in.
 type home struct {
 	schema string
-	there  bool // it was found by a table
+	there  bool // a table exists there
 }
 
 func newConn(t Tables, opts []Option) (*Conn, error) {
@@ -70,14 +70,14 @@ func newConn(t Tables, opts []Option) (*Conn, error) {
 	return c, errors.Join(errs...)
 }
 
-// Open returns a Conn with a pool of its own. So no busy pool, plugin, read replica or
+// Open returns a Conn with its own pool, so that no busy pool, plugin, read replica or
 // transaction of the application interferes. It opens no connection.
 func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 	c, err := newConn(t, opts)
 	if err != nil {
 		return nil, err
 	}
-	if c.Set.App == nil || driverName != string(SQLite) { // whose file would be another one than the application's
+	if c.Set.App == nil || driverName != string(SQLite) { // a trimmed DSN would name another file than the application's
 		text = dsn.Trim(text)
 	}
 	if err := dsn.Plain(text); err != nil {
@@ -133,7 +133,7 @@ func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 	return c, nil
 }
 
-// New returns a Conn on a pool of the caller's.
+// New returns a Conn on a pool of the caller.
 func New(t Tables, pool *sql.DB, dialect Dialect, opts ...Option) (*Conn, error) {
 	c, err := newConn(t, opts)
 	if err != nil {
@@ -146,17 +146,17 @@ func New(t Tables, pool *sql.DB, dialect Dialect, opts ...Option) (*Conn, error)
 	return c, c.speak(dialect)
 }
 
-// Beside returns a Conn of other tables to the same database, with a pool of its own if c has one.
+// Beside returns a Conn for other tables of the same database. It has its own pool if c has one.
 func (c *Conn) Beside(t Tables) *Conn {
 	b := &Conn{Set: c.Set, Name: c.Name, Own: c.Own, tables: t, given: c.given, warnings: c.warnings}
 	b.opened.open = c.opened.open
 	if err := b.speak(c.dialect.name); err != nil {
-		panic(err) // c speaks it
+		panic(err) // cannot happen, because c has the same dialect
 	}
 	return b
 }
 
-// Pool returns the pool, and opens it if it is the Conn's own.
+// Pool returns the pool. If the pool belongs to the Conn, Pool opens it first.
 func (c *Conn) Pool() *sql.DB {
 	if c.given != nil {
 		return c.given
@@ -164,7 +164,7 @@ func (c *Conn) Pool() *sql.DB {
 	return c.opened.get()
 }
 
-// Close closes the pool if it is the Conn's own. Calls then fail until Reopen.
+// Close closes the pool if it belongs to the Conn. Calls then fail until Reopen.
 func (c *Conn) Close() error {
 	if c.given != nil {
 		return nil
@@ -181,8 +181,8 @@ func (c *Conn) Reopen() {
 	}
 }
 
-// An ownPool is opened by its first use, so that one that is not used needs no Close, and again for a
-// worker that starts after a Close.
+// An ownPool opens at its first use, so that an unused one needs no Close, and again for a worker
+// that starts after a Close.
 type ownPool struct {
 	open   func() *sql.DB
 	mu     sync.Mutex
@@ -233,7 +233,7 @@ func find(name, text string) (Dialect, driver.Driver, error) {
 	return known.name, pool.Driver(), pool.Close()
 }
 
-// speak prepares the statements of the dialect.
+// speak prepares the statements of a dialect.
 func (c *Conn) speak(name Dialect) error {
 	if c.dialect = dialects[name]; c.dialect == nil {
 		return fmt.Errorf("dbseq: the dialect %q is not supported: use mysql, postgres or sqlite", name)
@@ -243,7 +243,7 @@ func (c *Conn) speak(name Dialect) error {
 	return nil
 }
 
-// use fills the statements with the SQL expressions of the server's clock and incarnation.
+// use fills in the SQL expressions of the server's clock and incarnation.
 func (c *Conn) use(incarnation string) {
 	now := c.dialect.clock
 	if c.Set.Clock != "" {
@@ -253,7 +253,7 @@ func (c *Conn) use(incarnation string) {
 	c.known.Store(incarnation != unknown)
 }
 
-// qualified returns the prefix of the tables with their schema, as statements have it.
+// qualified returns the prefix of the tables with their schema, quoted for statements.
 func (c *Conn) qualified() string {
 	h, q := c.home.Load(), c.dialect.quote
 	if h == nil {
@@ -262,9 +262,9 @@ func (c *Conn) qualified() string {
 	return q + strings.ReplaceAll(h.schema, q, q+q) + q + "." + c.Set.Prefix
 }
 
-// Answered reports whether the database has answered, which tells where the tables are.
+// Answered reports whether the database has answered, and so whether the location of the tables
+// is known.
 func (c *Conn) Answered() bool { return c.home.Load() != nil }
 
-// Warnings returns what is dangerous about the connection: that it shares the application's
-// pool.
+// Warnings returns the dangers of the connection: that it shares the application's pool.
 func (c *Conn) Warnings() []string { return c.warnings }

@@ -18,7 +18,7 @@ import (
 type connector struct {
 	driver.Connector
 	setup string            // SQL to run on each new connection
-	hide  func(error) error // takes the secrets of the DSN from an error
+	hide  func(error) error // removes the secrets of the DSN from an error
 }
 
 func newConnector(d driver.Driver, dialect *dialect, text string) (connector, error) {
@@ -40,8 +40,8 @@ type opener struct {
 func (o opener) Driver() driver.Driver                        { return o.driver }
 func (o opener) Connect(context.Context) (driver.Conn, error) { return o.driver.Open(o.dsn) }
 
-// parse returns an error if pgx cannot parse the DSN. It parses only when it connects, and
-// its own error may show parts of the password.
+// parse returns an error if pgx cannot parse the DSN. pgx itself parses only when it connects,
+// and its own error may include parts of the password.
 //
 //nolint:contextcheck,nolintlint // the context has ended; contextcheck reports the callers
 func (c connector) parse(text string) error {
@@ -66,8 +66,9 @@ func (c connector) parse(text string) error {
 	return errors.New("dbseq: the DSN cannot be parsed: write it like postgres://user:password@host:5432/name, with reserved characters percent-encoded, or host=host port=5432 user=user password=password dbname=name")
 }
 
-// openTime bounds the opening of a connection without a deadline. database/sql opens one so for a
-// caller that waits, and a server that was cut off would keep the pool until TCP gives up.
+// openTime bounds the opening of a connection without a deadline. database/sql opens such a
+// connection for a waiting caller, and an unreachable server would block the pool until TCP gives
+// up.
 const openTime = 10 * time.Second
 
 // Connect opens a connection.

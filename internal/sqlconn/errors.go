@@ -81,8 +81,8 @@ func (c *Conn) readOnly(err error) bool {
 	return c.is(err, c.dialect.readOnly) || text != "" && strings.Contains(err.Error(), text)
 }
 
-// Wrap adds to err what was attempted on which database, and what to do if that is
-// known. It returns answers of the protocol unchanged.
+// Wrap adds to err the attempted operation, the database, and the remedy if it is known. It
+// returns answers of the protocol unchanged.
 func (c *Conn) Wrap(ctx context.Context, what string, err error) error {
 	if err == nil || answer(err) {
 		return err
@@ -120,10 +120,10 @@ func (c *Conn) Wrap(ctx context.Context, what string, err error) error {
 	return fmt.Errorf("dbseq: %s on %s: %w%s", what, c.Name, dsn.Hide(err, ""), hint)
 }
 
-// advised is what Advise returns.
+// advised is the type of the errors that Advise returns.
 type advised struct{ error }
 
-// Advise makes err a setup error whose text says what to do.
+// Advise makes err, whose message includes the remedy, a setup error.
 func Advise(err error) error { return advised{err} }
 
 func (e advised) Unwrap() []error { return []error{e.error, lease.ErrSetup} }

@@ -72,15 +72,15 @@ const (
 
 const durable = "a crash loses acknowledged writes, which repeats numbers of segments, and ids with durable: true: "
 
-// replication judges asynchronous replicas, if there are any. It says nothing if the
-// account may not see them.
+// replication judges asynchronous replicas, if there are any. It adds nothing if the account may
+// not list them.
 func (x *examination) replication(ctx context.Context, seen, advice string) {
 	if n, err := Number(ctx, x.Conn, "replicas", nil); err == nil && n > 0 {
 		x.loses(fmt.Sprint(n, " ", seen), advice)
 	}
 }
 
-// waits notes replicas beyond those that a commit waits for: 1 if there is no number.
+// waits notes replicas beyond the number that a commit waits for. An empty number means 1.
 func (x *examination) waits(ctx context.Context, number string) {
 	waits, err := strconv.ParseInt(cmp.Or(number, "1"), 10, 64)
 	if n, failed := Number(ctx, x.Conn, "replicas", nil); err == nil && failed == nil && n > waits && !x.Compares() {
@@ -88,7 +88,7 @@ func (x *examination) waits(ctx context.Context, number string) {
 	}
 }
 
-// loses adds that a failover loses acknowledged writes.
+// loses adds a finding that a failover loses acknowledged writes.
 func (x *examination) loses(seen, advice string) {
 	if x.Compares() {
 		x.Note("replication", seen, "a failover may lose acknowledged grants: a quarantine follows, and ids stay unique unless two primaries run at once: "+advice+" avoids both")
@@ -97,8 +97,8 @@ func (x *examination) loses(seen, advice string) {
 	}
 }
 
-// A setting is a row of a doctor's table: a setting of the server, its values that are faults, and
-// what to do.
+// A setting is a row of a doctor's table: a setting of the server, the values that are faults,
+// and the remedy.
 type setting struct{ check, name, faults, advice string }
 
 // settings judges the settings that the server has.
@@ -137,7 +137,7 @@ func (x *examination) rights(ctx context.Context) {
 		"run "+x.definition()+" once by hand, and "+x.grants())
 }
 
-// may tries the statements that leases need on a table, by which no row is touched.
+// may tries the statements that leases need on a table, without touching a row.
 func (x *examination) may(ctx context.Context, table string) bool {
 	at, change := x.qualified()+table, "UPDATE %s SET ns = ns WHERE 1 = 0"
 	if table == "ticket" {

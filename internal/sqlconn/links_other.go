@@ -2,5 +2,5 @@
 
 package sqlconn
 
-// links returns 0: it cannot tell how many hard links a file has.
+// links returns 0, because the number of hard links of a file is unknown on this system.
 func links(string) uint64 { return 0 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// links returns how many hard links a file has, or 0 if it cannot tell.
+// links returns the number of hard links of a file, or 0 if it is unknown.
 func links(file string) uint64 {
 	info, err := os.Stat(file)
 	if err != nil {

@@ -30,12 +30,12 @@ var mysql = dialect{
 		return text
 	},
 	session: func(dsn string, _ driver.Driver) (set, setup string) {
-		// Each renewal would spend most of its time on reading the start of a MariaDB. It
-		// cannot change during a session. MySQL takes /*M! ... */ for a remark.
-		// With another completion_type, the first COMMIT may begin a transaction that
-		// never ends. The server goes on waiting for a lock after the client has given up, 50 s or a
-		// year by default, in which a fleet would use up its connections. A sql_select_limit would cut
-		// lists, and DEFAULT is the server's.
+		// Without the first setting, each renewal would spend most of its time on reading the start of
+		// a MariaDB, which cannot change during a session. MySQL takes /*M! ... */ for a comment. With
+		// another completion_type, the first COMMIT may begin a transaction that never ends. After the
+		// client has given up, the server continues to wait for a lock, 50 s or a year by default, in
+		// which a fleet would use up its connections. A sql_select_limit would truncate lists, and
+		// DEFAULT is the server's value.
 		return mysqlDSN(dsn), "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, sql_select_limit = 18446744073709551615"
 	},
 	variant: (*Conn).variantOf,
@@ -56,14 +56,14 @@ var mysql = dialect{
 	crashSafe: "ENGINE=InnoDB",
 	codes: codes{
 		// Deadlock, lock wait timeout, record has changed since last read; rolled back by group
-		// replication, and failed to commit, which is its deadlock too.
+		// replication, and failed to commit, which group replication also reports for a deadlock.
 		transient:  []string{"1213", "1205", "1020", "3101", "1180"},
-		readOnly:   []string{"1290", "1792", "1836", "1015", "1036"}, // the last ones by innodb_read_only
+		readOnly:   []string{"1290", "1792", "1836", "1015", "1036"}, // the last two with innodb_read_only
 		denied:     []string{"1044", "1142", "1143", "1227"},
 		noTable:    []string{"1146"},
 		usedUp:     []string{"167", "1062", "1264", "1467"},
 		unreadable: []string{"1109", "1146", "1193", "1370", "1044", "1142", "1143", "1227"}, // unknown table, unknown variable, routine denied
-		login:      []string{"1045", "1698"},                                                 // 1698: MariaDB, of an account without a password
+		login:      []string{"1045", "1698"},                                                 // 1698: MariaDB, for an account without a password
 		noDatabase: []string{"1049"},
 	},
 }
@@ -72,10 +72,11 @@ var allFiles = regexp.MustCompile(`\?([^/]*&)?allowAllFiles=(1|true|TRUE|True)(&
 
 var mysqlName = regexp.MustCompile(`^(?:.*@)?(?:tcp|unix)?\(([\w.:\[\]/-]+)\)/([\w$-]*)(?:\?[^@]*)?$`)
 
-// The incarnation of a server: host name and port tell it from its clone, which has the same
-// server_uuid. The start time is the time at which the statement began, less the uptime: whole
+// The incarnation of a server. Host name and port distinguish it from its clone, which has the
+// same server_uuid. The start time is the beginning of the statement minus the uptime, in whole
 // seconds, which clock steps do not change. The cast is for a negative uptime, which is shown as
-// an unsigned number. Session status avoids the sum over all connections that global status takes.
+// an unsigned number. Session status avoids the sum over all connections that global status
+// computes.
 var (
 	incarnationMySQL   = `CONCAT(@@server_uuid, '/', @@hostname, ':', @@port, '/', ` + startOf("performance_schema") + `)`
 	incarnationMariaDB = `CONCAT(@@server_id, '/', @@hostname, ':', @@port, '/', ` +
@@ -86,8 +87,8 @@ func startOf(schema string) string {
 	return `(SELECT UNIX_TIMESTAMP() - CAST(variable_value AS SIGNED) FROM ` + schema + `.session_status WHERE variable_name = 'Uptime')`
 }
 
-// hexadecimal composes numbers of five hexadecimal digits, as far as the pool needs them: MySQL
-// 5.7 has no recursive queries.
+// hexadecimal composes numbers of five hexadecimal digits, as many as the pool needs, because
+// MySQL 5.7 has no recursive queries.
 func hexadecimal() string {
 	digits := "(SELECT 0 AS d"
 	for d := 1; d < 16; d++ {
@@ -102,16 +103,15 @@ func hexadecimal() string {
 	return "SELECT " + sum + " AS n FROM " + from
 }
 
-// variantOf returns the incarnation expression for MySQL or MariaDB, by the variables of
-// the server.
+// variantOf returns the incarnation expression for MySQL or MariaDB, depending on the server's
+// variables.
 func (c *Conn) variantOf(has map[string]string) (string, error) {
 	switch {
-	case cmp.Or(has["transaction_isolation"], has["tx_isolation"]) == "": // the last one that every server has
+	case cmp.Or(has["transaction_isolation"], has["tx_isolation"]) == "": // the last variable that every server has
 		return "", Advise(errors.New("the server does not show all of its settings: use a pool without sql_select_limit in its DSN, and set it for no account"))
 	case has["server_uuid"] != "" && has["binlog_format"] == "STATEMENT" && c.Compares():
-		// A replica that runs the statement again records its own server_uuid, and a
-		// promotion that loses grants would pass unnoticed. MariaDB replicates the
-		// primary's server_id.
+		// A replica that runs the statement again records its own server_uuid, and a promotion that
+		// loses grants would be undetected. MariaDB replicates the primary's server_id.
 		return "", Advise(errors.New("binlog_format is STATEMENT, so a replica would record itself as the lender: set it to ROW or MIXED, or durable: true (dbseq.WithDurable) if the database loses no acknowledged write"))
 	case has["server_uuid"] != "":
 		return incarnationMySQL, nil
@@ -119,9 +119,9 @@ func (c *Conn) variantOf(has map[string]string) (string, error) {
 	return incarnationMariaDB, nil
 }
 
-// mysqlDSN returns dsn with the settings that the statements need: autocommit, UTF-8
-// (the driver's default), parameters that are interpolated, which saves a round trip per
-// statement, and no files for the server.
+// mysqlDSN returns dsn with the settings that the statements need: autocommit, UTF-8 (the
+// driver's default), interpolated parameters, which save a round trip for each statement, and no
+// access of the server to files.
 func mysqlDSN(dsn string) string {
 	slash := strings.LastIndexByte(dsn, '/')
 	if slash < 0 {
@@ -156,7 +156,7 @@ func (x *examination) mysql(ctx context.Context, has map[string]string) {
 	}
 	x.settings(has, mysqlSettings)
 	if has["log_bin"] == "ON" {
-		// The binary log then decides at recovery what was committed.
+		// At recovery, the binary log then decides which transactions were committed.
 		x.Judge(has["sync_binlog"] != "1", "durability", "sync_binlog is "+has["sync_binlog"], durable+"set it to 1")
 		x.semiSync(ctx, has)
 	}
@@ -196,7 +196,7 @@ func (x *examination) cluster(has map[string]string) {
 
 const uncommitted = "a repeated borrow could be answered by what is not committed: leave it out of the DSN, or set another for the account"
 
-// mysqlSettings are those of MySQL and MariaDB that are the same whatever else is set. Each has some.
+// mysqlSettings are settings that matter whatever the others are. Each server has some of them.
 var mysqlSettings = []setting{
 	{"primary", "read_only", "ON 1", useThePrimary},
 	{"primary", "super_read_only", "ON 1", useThePrimary},
@@ -207,8 +207,8 @@ var mysqlSettings = []setting{
 	{"isolation", "tx_isolation", "READ-UNCOMMITTED", uncommitted},
 }
 
-// semiSync judges semi-synchronous replication, whose settings have other names on MySQL
-// than on MariaDB and before MySQL 8.0.26.
+// semiSync judges semi-synchronous replication, whose settings have different names on MySQL, on
+// MariaDB, and before MySQL 8.0.26.
 func (x *examination) semiSync(ctx context.Context, has map[string]string) {
 	plugin, alone := "rpl_semi_sync_source", "_wait_no_replica"
 	if _, old := has["rpl_semi_sync_master_enabled"]; old || has["server_uuid"] == "" {
@@ -234,5 +234,5 @@ func (x *examination) semiSync(ctx context.Context, has map[string]string) {
 	}
 }
 
-// week is how many milliseconds a server should at least wait for its replicas.
+// week is how many milliseconds a server should wait for its replicas at least.
 const week = 7 * 24 * 3600 * 1000

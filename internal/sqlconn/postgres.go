@@ -14,14 +14,14 @@ import (
 	"github.com/snowlease/snowlease/internal/printable"
 )
 
-// Operators and functions are called with the very types that pg_catalog has them for. Otherwise
+// Operators and functions are called with exactly the types that pg_catalog defines. Otherwise
 // PostgreSQL would prefer one that somebody else has created in the schema of the tables.
 var postgres = dialect{
 	name:  Postgres,
 	clock: `(EXTRACT(EPOCH FROM statement_timestamp())::numeric * 1000::numeric)::bigint`,
-	// A promotion changes the timeline in the names of the WAL files at once, in the control file
-	// only later. If one backend crashes, the postmaster restarts the others without changing its
-	// start time; then the end of the replayed WAL differs.
+	// A promotion changes the timeline in the names of the WAL files immediately, but in the control
+	// file only later. If one backend crashes, the postmaster restarts the others without changing
+	// its start time; then the end of the replayed WAL differs.
 	incarnation: `((pg_control_system()).system_identifier::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || '/' ||` +
 		` to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US') || '/' ||` +
 		` COALESCE(pg_last_wal_replay_lsn()::text, '-'))`,
@@ -54,13 +54,13 @@ var postgres = dialect{
 		noTable:    []string{"42P01"},
 		usedUp:     []string{"23505", "2200H"},
 		unreadable: []string{"42883", "42501"}, // unknown function
-		login:      []string{"28000", "28P01"}, // 28000: an unknown account, or none that pg_hba.conf admits
+		login:      []string{"28000", "28P01"}, // 28000: an unknown account, or one that pg_hba.conf does not admit
 		noDatabase: []string{"3D000"},
 	},
 }
 
-// typeOf returns the type of a parameter, which PostgreSQL infers otherwise from where it stands
-// first.
+// typeOf returns the type of a parameter. Otherwise PostgreSQL infers it from the parameter's
+// first use.
 func typeOf(parameter string) string {
 	if slices.Contains([]string{"ns", "pin", "oldpin", "newpin", "owner", "spent", "holder", "reason", "name", "below", "beside", "table", "schema"}, parameter) {
 		return "text"
@@ -68,9 +68,8 @@ func typeOf(parameter string) string {
 	return "bigint"
 }
 
-// postgresDSN returns dsn with a query mode that prepares no statements on the server,
-// because a connection pooler (pgbouncer) would mix them up. Only pgx knows the
-// setting.
+// postgresDSN returns dsn with a query mode that prepares no statements on the server, because a
+// connection pooler (pgbouncer) would mix them up. Only pgx has this setting.
 func postgresDSN(dsn string, d driver.Driver) string {
 	const mode = "default_query_exec_mode"
 	if strings.Contains(dsn, mode) || !strings.Contains(packageOf(d), "jackc/pgx") {
@@ -78,7 +77,7 @@ func postgresDSN(dsn string, d driver.Driver) string {
 	}
 	switch {
 	case !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://"):
-		return mode + "=exec " + dsn // in front, because an empty last value would swallow it
+		return mode + "=exec " + dsn // at the beginning, because an empty last value would include it
 	case strings.Contains(dsn, "?"):
 		return dsn + "&" + mode + "=exec"
 	}
@@ -110,8 +109,8 @@ func postgresPlace(text string) string {
 	return dsn.Place(part["host"]+":"+part["port"], part["dbname"])
 }
 
-// poolerHints are remedies for errors of PgBouncer, and for those that its mixing of
-// sessions causes, by a part of their text.
+// poolerHints are remedies for errors of PgBouncer, and for errors that its mixing of sessions
+// causes, by a part of their messages.
 var poolerHints = [][2]string{
 	{"query_wait_timeout", "PgBouncer has no free connection to the server: raise default_pool_size, or give snowlease an account of its own, which gets a pool of its own"},
 	{"statement pooling mode", "set pool_mode = transaction (or session) in PgBouncer"},
@@ -150,8 +149,8 @@ var postgresSettings = []setting{
 	{"durability", "full_page_writes", "off", committed},
 }
 
-// schema notes who else may create tables that this account would take for its own: in the schema
-// of the tables, or in one that comes before it.
+// schema notes other accounts that may create tables that this account would take for its own: in
+// the schema of the tables, or in one that comes before it.
 func (x *examination) schema(ctx context.Context) {
 	home := Args{"schema": x.home.Load().schema}
 	others, err := All(ctx, x.Conn, nil, "others", home, Column[string])
@@ -168,5 +167,6 @@ func (x *examination) schema(ctx context.Context) {
 	}
 }
 
-// quorum matches synchronous_standby_names if it has a number. Without one, that is 1.
+// quorum matches a synchronous_standby_names that has a number. Without a number, the quorum is
+// 1.
 var quorum = regexp.MustCompile(`(?i)^\s*(?:(?:ANY|FIRST)\s*)?(\d+)\s*\(`)

@@ -12,14 +12,14 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A Runner is a pool or a transaction. Functions that take one run on the pool if it is nil, and
-// then repeat a statement that lost against others, and so changed nothing.
+// A Runner is a pool or a transaction. If a Runner argument is nil, functions run on the pool and
+// repeat a statement that lost against others, which has changed nothing.
 type Runner interface {
 	ExecContext(ctx context.Context, text string, values ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, text string, values ...any) (*sql.Rows, error)
 }
 
-// try runs f on a transaction, or else on the pool, patiently.
+// try runs f on tx. If tx is nil, try runs f on the pool and repeats it as patiently does.
 func (c *Conn) try(ctx context.Context, tx Runner, f func(on Runner) error) error {
 	if tx != nil {
 		return f(tx)
@@ -27,7 +27,7 @@ func (c *Conn) try(ctx context.Context, tx Runner, f func(on Runner) error) erro
 	return c.patiently(ctx, func() error { return c.once(ctx, f) })
 }
 
-// once runs f in a transaction if a statement on the pool may not be committed otherwise.
+// once runs f in a transaction if a statement on the pool might otherwise not be committed.
 func (c *Conn) once(ctx context.Context, f func(Runner) error) error {
 	if c.Own || !c.dialect.commits {
 		return f(c.Pool())
@@ -51,13 +51,13 @@ func (c *Conn) inTx(ctx context.Context, f func(Runner) error) (err error) {
 	return tx.Commit()
 }
 
-// AtOnce runs f in a transaction, and again if that lost against others.
+// AtOnce runs f in a transaction, and repeats it if it lost against others.
 func (c *Conn) AtOnce(ctx context.Context, f func(Runner) error) error {
 	return c.patiently(ctx, func() error { return c.inTx(ctx, f) })
 }
 
-// All runs a statement and returns its rows, read to the end, where an error of its commit shows.
-// fields returns where to scan the columns of a row.
+// All runs a statement and returns its rows. It reads to the end, where an error of the commit
+// appears. fields returns the destinations of the columns of a row.
 func All[T any](ctx context.Context, c *Conn, tx Runner, name string, a Args, fields func(*T) []any) (found []T, err error) {
 	err = c.try(ctx, tx, func(on Runner) error {
 		s := c.named(name)
@@ -111,9 +111,9 @@ func (c *Conn) Now(ctx context.Context, tx Runner) (int64, error) {
 	return now, err
 }
 
-// Change runs a conditional change of at most one row and returns the number that it
-// yields: the server's clock as the statement read it, the id of a ticket, or the first
-// reserved number. done is false if no row was changed.
+// Change runs a conditional change of at most one row and returns the resulting number: the
+// server's clock as the statement read it, the id of a ticket, or the first reserved number. done
+// is false if no row was changed.
 func (c *Conn) Change(ctx context.Context, tx Runner, name string, a Args) (n int64, done bool, err error) {
 	if c.dialect.returning {
 		return One(ctx, c, tx, name, a, Column[int64])
@@ -143,7 +143,8 @@ func (c *Conn) Exec(ctx context.Context, tx Runner, name string, a Args) (n int6
 	return n, nil
 }
 
-// ExecOnce is Exec on the pool without patience: who lost against others has other work.
+// ExecOnce is Exec on the pool without retries, for callers that have other work after losing
+// against others.
 func (c *Conn) ExecOnce(ctx context.Context, name string, a Args) (n int64, err error) {
 	err = c.once(ctx, func(on Runner) error {
 		_, n, err = c.run(ctx, on, name, a)
@@ -165,7 +166,7 @@ func (c *Conn) run(ctx context.Context, on Runner, name string, a Args) (sql.Res
 	return result, n, err
 }
 
-// Rounds is how often a call looks at the records when others keep changing them.
+// Rounds is how often a call reads the records when others keep changing them.
 const Rounds = 10
 
 // Unsettled is the error after the last of the Rounds.
@@ -173,10 +174,10 @@ func Unsettled() error {
 	return fmt.Errorf("the records changed under each of %d attempts: try again, and check whether statements go to several servers", Rounds)
 }
 
-// patience is how often a statement is tried that loses against others.
+// patience is how often a statement that loses against others is tried.
 const patience = 10
 
-// patiently repeats f while it loses against other statements, and so changes nothing.
+// patiently repeats f while it loses against other statements and so changes nothing.
 func (c *Conn) patiently(ctx context.Context, f func() error) error {
 	for i := 1; ; i++ {
 		err := f()
@@ -189,7 +190,7 @@ func (c *Conn) patiently(ctx context.Context, f func() error) error {
 	}
 }
 
-// checked closes the idle connections if err says that the server is read-only. After a
+// checked closes the idle connections if err means that the server is read-only. After a
 // failover, new connections reach another server.
 func (c *Conn) checked(err error) error {
 	if err != nil && c.Own && c.readOnly(err) {

@@ -8,8 +8,7 @@ import (
 	"fmt"
 )
 
-// Server finds out which kind of server it is, once or again, and loads the statements
-// for it.
+// Server determines the kind of the server, once or again, and loads the statements for it.
 func (c *Conn) Server(ctx context.Context, again bool) error {
 	if c.known.Load() && !again {
 		return nil
@@ -39,9 +38,9 @@ func (c *Conn) Server(ctx context.Context, again bool) error {
 	return nil
 }
 
-// Settle notes the schema of the tables, which all later statements name. It may not be that of
-// another connection, after USE or SET search_path of the application, or of a later start, if
-// somebody creates a schema that comes first in the search_path.
+// Settle records the schema of the tables, which all later statements name. Another connection
+// may lead to another schema after USE or SET search_path of the application. So may a later
+// start, if somebody creates a schema that comes first in the search_path.
 func (c *Conn) Settle(ctx context.Context) error {
 	if c.Answered() {
 		return nil
@@ -80,8 +79,7 @@ func (c *Conn) settings(ctx context.Context) (map[string]string, error) {
 	return has, err
 }
 
-// Identify reads the incarnation in a separate statement, so that the error can say what
-// to do.
+// Identify reads the incarnation in a separate statement, so that the error can include a remedy.
 func (c *Conn) Identify(ctx context.Context) (string, error) {
 	if !c.Compares() {
 		return "", nil
@@ -93,7 +91,7 @@ func (c *Conn) Identify(ctx context.Context) (string, error) {
 	case err == nil:
 		err = errors.New("it is empty")
 	case !c.is(err, c.dialect.unreadable):
-		return "", err // of the connection or a starting server: it may pass
+		return "", err // of the connection or a starting server, so it may be temporary
 	}
 	return "", Advise(fmt.Errorf("read which server this is, to notice a failover: %w: let the account run %q, or set durable: true (dbseq.WithDurable) if the database loses no acknowledged write",
 		err, c.named("incarnation").text))

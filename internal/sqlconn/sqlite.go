@@ -57,22 +57,21 @@ var sqlite = dialect{
 	},
 	codes: codes{
 		transient:    []string{"5", "6"}, // busy, locked
-		noTable:      []string{"1"},      // there is no code of its own
+		noTable:      []string{"1"},      // there is no separate code
 		usedUp:       []string{"13"},     // full, the code of a full disk too
 		readOnly:     []string{"8"},
 		readOnlyFile: []string{"8"},
-		movedFile:    []string{"1032"}, // noticed only without WAL
+		movedFile:    []string{"1032"}, // detected only without WAL
 		extended:     true,
 		cannotOpen:   []string{"14"},
 	},
 }
 
 // oneFile returns an error if there may be several databases: one in memory for each connection
-// of a pool, or a file in WAL mode that can be reached by several paths. SQLite keeps the WAL and
-// its locks beside each path, so processes on two paths do not see each other's changes, and each
-// would lend the same worker ids and numbers.
-// A file mounted alone into a container also loses its WAL with the container. mounts lists
-// the mount points, as Linux does.
+// of a pool, or a file in WAL mode that several paths lead to. SQLite keeps the WAL and its locks
+// next to each path, so processes on two paths do not see each other's changes, and centers on
+// them would lease the same worker ids and numbers. A file that is mounted alone into a container
+// also loses its WAL with the container. mounts lists the mount points, in the format of Linux.
 func (c *Conn) oneFile(ctx context.Context, mounts string) error {
 	file, _, err := One(ctx, c, nil, "file", nil, Column[sql.NullString])
 	if err != nil {
@@ -100,8 +99,8 @@ func (c *Conn) oneFile(ctx context.Context, mounts string) error {
 	return Advise(errors.New("the SQLite file is in WAL mode, where two paths lend the same worker ids, and " + what + ", or use journal_mode(DELETE) everywhere"))
 }
 
-// mounted reports whether a file is one of the mount points. On systems without a list, it
-// is not.
+// mounted reports whether a file is one of the mount points. Without a list of mount points, it
+// returns false.
 func mounted(file, mounts string) bool {
 	text, err := os.ReadFile(mounts)
 	if err != nil {

@@ -22,14 +22,14 @@ func (a Args) With(more Args) Args {
 	return all
 }
 
-// A statement is one of sql/*.sql, or of schema/*.sql, such as "create slot".
+// A statement is a statement of sql/*.sql or schema/*.sql, such as "create slot".
 type statement struct {
 	text  string
 	names []string // of the parameters, in order
 }
 
-// statements are those of a dialect that were used, for the SQL expressions of the server's clock
-// and incarnation.
+// statements are the statements of a dialect that were used, with the SQL expressions of the
+// server's clock and incarnation filled in.
 type statements struct {
 	incarnation string
 	fill        *strings.Replacer
@@ -70,8 +70,8 @@ func (s statement) bind(a Args) []any {
 // server rejects a statement that contains it.
 const unknown = "{incarnation}"
 
-// parts returns the statements of a dialect by name, as the files have them. Most processes use a
-// few, so each is put together when it is used.
+// parts returns the statements of a dialect by name, as in the files. Most processes use only a
+// few, so each is completed when it is used.
 func (d *dialect) parts(t Tables) map[string]string {
 	found := map[string]string{}
 	common, _ := fs.Glob(t.Files, "sql/*.sql")
@@ -90,7 +90,7 @@ func (d *dialect) parts(t Tables) map[string]string {
 	return found
 }
 
-// filled returns statements for tables of a prefix. now and incarnation are SQL expressions. If
+// filled returns statements for tables with a prefix. now and incarnation are SQL expressions. If
 // incarnation is empty, statements do not compare it.
 func (d *dialect) filled(prefix, now, incarnation string) *statements {
 	s := &statements{incarnation: incarnation, all: map[string]statement{}}
@@ -102,7 +102,7 @@ func (d *dialect) filled(prefix, now, incarnation string) *statements {
 	return s
 }
 
-// statement puts a statement together: it leaves out remarks, binds parameters and fills in
+// statement completes a statement: it removes comments, binds parameters and fills in
 // expressions.
 func (d *dialect) statement(part string, fill *strings.Replacer) statement {
 	var lines []string
@@ -116,7 +116,7 @@ func (d *dialect) statement(part string, fill *strings.Replacer) statement {
 	return statement{fill.Replace(text), names}
 }
 
-// bound puts the parameters of a dialect in place of :name, and returns their names in order.
+// bound replaces :name by the parameters of the dialect, and returns their names in order.
 func (d *dialect) bound(text string) (bound string, names []string) {
 	var b strings.Builder
 	for {

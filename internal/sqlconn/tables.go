@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Tables are those of a package, and what it does with them.
+// Tables are the tables of a package, with their statements.
 type Tables struct {
 	Files   fs.FS    // its statements in sql/*.sql, and the tables in schema/NAME.sql, for each dialect
 	Schema  string   // the folder of schema in the repository, for people
-	Names   []string // without the prefix; where the first one is, there are the others
+	Names   []string // without the prefix; if the first one exists, the others do too
 	Rights  string   // that the account needs
-	Damaged string   // what to do about a row that the package cannot have written
+	Damaged string   // the remedy for a row that the package cannot have written
 }
 
 func (c *Conn) definition() string { return c.tables.Schema + "/" + string(c.dialect.name) + ".sql" }
@@ -32,9 +32,9 @@ func (c *Conn) NoTable(name string) error {
 	return fmt.Errorf("there is no table %s: let a process acquire a worker id first, or run %s by hand", c.Set.Prefix+name, c.definition())
 }
 
-// Create creates the missing tables. If those that were found are gone, it creates them where another
-// start looks for them. A connection of a given pool may lead elsewhere by then, which is refused:
-// the tables there would be those of another namespace.
+// Create creates the missing tables. If tables were found before and are now gone, Create creates
+// them where another start looks for them. By then, a connection of a given pool may lead
+// elsewhere. Create refuses that, because the tables there would belong to another namespace.
 func (c *Conn) Create(ctx context.Context) error {
 	if h := c.home.Load(); h.there {
 		if ok, err := c.hasTable(ctx, c.tables.Names[0]); err != nil {
@@ -72,8 +72,8 @@ func (c *Conn) createTable(ctx context.Context, name string) error {
 		if failure == nil {
 			return nil
 		}
-		// Another process may have been first. Each engine reports that differently, so
-		// look for the table.
+		// Another process may have created it first. Each engine reports that differently, so look for
+		// the table.
 		if ok, err := c.hasTable(ctx, name); err == nil && ok {
 			return nil
 		}

@@ -42,24 +42,24 @@ var tables = sqlconn.Tables{
 	Damaged: "set max_id of its row to the greatest number in use anywhere, or of backdated ids to the maximum; without the row, numbers would start over",
 }
 
-// Beside returns a store in the database of a center, and its connection.
+// Beside returns a store in the database of a center, and the store's connection.
 func Beside(c *sqlconn.Conn) (*Store, *sqlconn.Conn) {
 	own := c.Beside(tables)
 	return &Store{conn: own}, own
 }
 
-// Close closes the pool of the store, if it has one of its own, until the next call.
+// Close closes the store's own pool, if it has one. The next call opens the pool again.
 func (s *Store) Close() error {
 	defer s.conn.Reopen()
 	return s.conn.Close()
 }
 
-// Warnings returns what is dangerous about the connection, for the log at the start: that
-// it shares the application's pool.
+// Warnings returns the dangers of the connection, for the log at the start: that it shares the
+// application's pool.
 func (s *Store) Warnings() []string { return s.conn.Warnings() }
 
-// String returns the name of the database without secrets, such as
-// "mysql 127.0.0.1:3306/app". On a given pool it is the dialect only.
+// String returns the name of the database without secrets, such as "mysql 127.0.0.1:3306/app". On
+// a given pool it is only the dialect.
 func (s *Store) String() string { return s.conn.Name }
 
 // Reserve implements numbers.Store. It takes one statement once the name exists. Errors:
@@ -68,7 +68,7 @@ func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (got numbers
 	if err := r.Validate(); err != nil {
 		return numberstore.Range{}, err
 	}
-	added := false // a name that is missing again was lost, perhaps after others had numbers
+	added := false // a name that is missing again was lost, perhaps after other callers got numbers
 	err = s.with(ctx, "reserve numbers of %q", r.Name, func(ctx context.Context) (err error) {
 		got, err = s.reserve(ctx, nil, r, &added)
 		return err
@@ -76,12 +76,13 @@ func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (got numbers
 	return got, err
 }
 
-// In returns a store that reserves in a transaction of the application, so that a rollback takes
-// the numbers back: they have no gaps. Until the transaction ends, all others wait who ask for
-// numbers of the same name. The transaction must be of the database of s, which must have
-// answered before, as to HighWater. A statement that fails, as after a deadlock, may end the
-// transaction, and is not repeated. On MySQL and MariaDB a new name is created on another
-// connection, if the pool has one to give. Package series calls it: use Series.NextTx.
+// In returns a store that reserves in a transaction of the application, so that a rollback
+// returns the numbers and leaves no gap. Until the transaction ends, all other callers wait if
+// they request numbers of the same name. The transaction must be of the database of s, which must
+// have answered a call before, such as HighWater. A statement that fails, such as after a
+// deadlock, may end the transaction, and is not repeated. On MySQL and MariaDB a new name is
+// created on another connection, if the pool has one available. Package series calls In: use
+// Series.NextTx.
 func (s *Store) In(tx numberstore.Tx) numberstore.Reader { return inTx{s, tx} }
 
 // inTx is a Store in a transaction.
@@ -118,15 +119,16 @@ func (t inTx) usable() error {
 	return nil
 }
 
-// add creates the name outside of the transaction if two that create it could lock each other out.
-// The transaction does not look, since its first SELECT would decide which rows it sees: with
-// innodb_snapshot_isolation, MariaDB then refuses to change what others have changed since.
+// add creates the name outside of the transaction if two transactions that create it could lock
+// each other out. Inside the transaction there is no SELECT, because the first one would
+// determine the rows that the transaction sees: with innodb_snapshot_isolation, MariaDB then
+// refuses to change rows that others have changed since.
 func (t inTx) add(ctx context.Context, r numberstore.Request) error {
 	s := t.store
 	if !s.conn.Gaps() || !r.Create || s.seen.has(r.Name) {
 		return nil
 	}
-	// The transaction creates the name if its pool has no other connection to give, or if creating
+	// The transaction creates the name if its pool has no other connection available, or if creating
 	// it waits for a lock of this transaction.
 	if pool := s.conn.Pool().Stats(); !s.conn.Own && pool.MaxOpenConnections > 0 && pool.InUse >= pool.MaxOpenConnections {
 		return nil
@@ -146,7 +148,7 @@ func (t inTx) add(ctx context.Context, r numberstore.Request) error {
 	return nil
 }
 
-// names are some that the table has.
+// names are some of the names in the table.
 type names struct {
 	mu  sync.Mutex
 	all map[string]bool
@@ -161,13 +163,13 @@ func (n *names) has(name string) bool {
 func (n *names) add(name string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.all == nil || len(n.all) >= 10_000 { // bounds the memory; who is forgotten is looked for again
+	if n.all == nil || len(n.all) >= 10_000 { // bounds the memory; a forgotten name is looked up again
 		n.all = map[string]bool{}
 	}
 	n.all[name] = true
 }
 
-// HighWater is HighWater of a Store.
+// HighWater is like HighWater of a Store.
 func (t inTx) HighWater(ctx context.Context, name string) (int64, error) {
 	if err := numberstore.CheckName(name); err != nil {
 		return 0, fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
@@ -184,7 +186,7 @@ func (t inTx) HighWater(ctx context.Context, name string) (int64, error) {
 	return row.id, t.wrap(ctx, "look at %q in a transaction", name, err)
 }
 
-// wrap asks nothing on the pool, whose only connection the transaction may have.
+// wrap does not use the pool, whose only connection the transaction may have.
 func (t inTx) wrap(ctx context.Context, what, name string, err error) error {
 	if t.store.conn.TableMissing(err) {
 		err = sqlconn.Advise(t.store.conn.NoTable("segment"))
@@ -192,8 +194,8 @@ func (t inTx) wrap(ctx context.Context, what, name string, err error) error {
 	return t.store.conn.Wrap(ctx, fmt.Sprintf(what, name), err)
 }
 
-// Create creates a name, such as shop/orders with the namespace in front, whose first number is
-// start, at least 1, for administrators. Errors: numbers.ErrExists, numberstore.ErrRequest.
+// Create creates a name for administrators. The name includes the namespace, such as shop/orders.
+// Its first number is start, at least 1. Errors: numbers.ErrExists, numberstore.ErrRequest.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
 		return err
@@ -209,7 +211,7 @@ func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	})
 }
 
-// HighWater returns the greatest number that a name has given, or 0. Errors: numbers.ErrUnknown,
+// HighWater returns the greatest number issued for a name, or 0. Errors: numbers.ErrUnknown,
 // numberstore.ErrRequest, lease.ErrDamaged.
 func (s *Store) HighWater(ctx context.Context, name string) (given int64, err error) {
 	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
@@ -226,11 +228,11 @@ func (s *Store) HighWater(ctx context.Context, name string) (given int64, err er
 	return given, err
 }
 
-// Names calls each with the names that begin with prefix, sorted, and the greatest number that
-// each has given. It reads 1000 at a time, ends with the first error of each, and creates no
-// table.
+// Names calls each for every name that begins with prefix, in sorted order, with the greatest
+// number issued for it. It reads 1000 names at a time, ends with the first error of each, and
+// creates no table.
 func (s *Store) Names(ctx context.Context, prefix string, each func(name string, given int64) error) error {
-	from, end := prefix, "{" // no name has a character from { on
+	from, end := prefix, "{" // no name has a character at or above {
 	if prefix != "" {
 		if err := numberstore.CheckName(prefix); err != nil {
 			return fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
@@ -251,22 +253,22 @@ func (s *Store) Names(ctx context.Context, prefix string, each func(name string,
 			if err := each(r.name, r.id); err != nil {
 				return err
 			}
-			from = r.name + "-" // the next: no character is below -
+			from = r.name + "-" // the next name, because no character is below -
 		}
 		more = len(rows) == 1000
 	}
 	if err = s.conn.Wrap(ctx, "list the names of numbers", err); s.conn.TableMissing(err) {
-		return nil // nothing was ever given
+		return nil // no number was ever issued
 	}
 	return err
 }
 
-// given is the greatest number given, and the clock that it was read at.
+// given is the greatest number issued, and the server's clock at the time of the read.
 type given struct{ now, id int64 }
 
 func (s *Store) given(ctx context.Context, tx sqlconn.Runner, name string) (row given, there bool, err error) {
 	row, there, err = sqlconn.One(ctx, s.conn, tx, "given", sqlconn.Args{"name": name}, func(g *given) []any { return []any{&g.now, &g.id} })
-	if err == nil && !there { // no row that the clock could be read with
+	if err == nil && !there { // no row to read the clock with
 		row.now, err = s.conn.Now(ctx, tx)
 	}
 	if err == nil {
@@ -279,7 +281,7 @@ func noName(name string) error {
 	return fmt.Errorf("%w: %q: %s", numberstore.ErrUnknown, name, fault.CreateName(name))
 }
 
-// reserve reserves in a transaction, or else on the pool.
+// reserve reserves in tx, or on the pool if tx is nil.
 func (s *Store) reserve(ctx context.Context, tx sqlconn.Runner, r numberstore.Request, added *bool) (numberstore.Range, error) {
 	a := sqlconn.Args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start, "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
 	if r.NotAfter > 0 {
@@ -304,7 +306,8 @@ func (s *Store) reserve(ctx context.Context, tx sqlconn.Runner, r numberstore.Re
 	return numberstore.Range{}, sqlconn.Unsettled()
 }
 
-// missed returns why a round reserved nothing, or nil if the next one may: the name is there by now.
+// missed returns why a round reserved nothing, or nil if the next round may succeed because the
+// name now exists.
 func (s *Store) missed(ctx context.Context, tx sqlconn.Runner, r numberstore.Request, a sqlconn.Args, round int, added *bool) error {
 	if r.Beside != "" {
 		if beside, there, err := s.given(ctx, tx, r.Beside); err != nil {
@@ -322,7 +325,7 @@ func (s *Store) missed(ctx context.Context, tx sqlconn.Runner, r numberstore.Req
 		return r.CheckClock(row.now)
 	case (there || r.Create && !*added) && last >= r.Max:
 		return fmt.Errorf("%w: %q is at %d of %d", numberstore.ErrEnd, r.Name, last, r.Max)
-	case there && tx != nil && round > 0: // by REPEATABLE READ of MySQL, a change sees more than a SELECT
+	case there && tx != nil && round > 0: // under REPEATABLE READ of MySQL, a change sees more than a SELECT
 		return fmt.Errorf("%w: others have changed %q since the transaction first read: run it again", numberstore.ErrUnavailable, r.Name)
 	case there: // created since the update
 		return nil
@@ -337,8 +340,8 @@ func (s *Store) missed(ctx context.Context, tx sqlconn.Runner, r numberstore.Req
 	return err
 }
 
-// addCounted creates a name of a family, unless it is there. The row that counts the family is locked
-// first, so one is created after the other.
+// addCounted creates a name of a family, unless it exists. It first locks the row that counts the
+// family, so names are created one after another.
 func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn.Args) error {
 	count := sqlconn.Args{"name": "/count." + strings.TrimPrefix(r.Family, "/"), "n": int64(1), "max": int64(math.MaxInt64), "above": int64(0), "start": int64(1), "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
 	there := errors.New("it is there")
@@ -371,7 +374,8 @@ func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn
 	return err
 }
 
-// below returns what is above all names that begin with prefix, and below all others that are.
+// below returns a string above all names that begin with prefix, and below all others that are
+// above it.
 func below(prefix string) string {
 	end := len(prefix) - 1
 	return prefix[:end] + string(rune(prefix[end]+1))

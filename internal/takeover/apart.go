@@ -13,20 +13,20 @@ import (
 // A Side is a range of worker ids of a namespace: Request.First to Request.Last.
 type Side struct {
 	Center lease.Center
-	// Request is what a process of this side asks for.
+	// Request is the request of a process of this side.
 	Request lease.Request
-	// Layout is the layout that Request.Layout names.
+	// Layout is the layout whose fingerprint is Request.Layout.
 	Layout snowflake.Layout
 }
 
 // ErrNotApart is wrapped by errors of Apart.
 var ErrNotApart = errors.New("takeover: ids of both sides can be equal")
 
-// Apart returns nil if no id of one side can ever equal an id of the other. Processes of
-// both sides may then run side by side. The layouts may divide the bits below the time
-// differently. Apart does not ask the centers.
+// Apart returns nil if no id of one side can ever equal an id of the other. Processes of both
+// sides may then run side by side. The layouts may divide the bits below the time differently.
+// Apart does not call the centers.
 //
-// It fails with ErrNotApart, which says what to change, and if a side is invalid.
+// It fails with ErrNotApart, which names the change to make, and if a side is invalid.
 func Apart(old, next Side) error {
 	if err := errors.Join(old.check("old"), next.check("new")); err != nil {
 		return err

@@ -13,31 +13,31 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A Report says what Take found and did. Times are Unix milliseconds.
+// A Report describes what Take found and did. Times are Unix milliseconds.
 type Report struct {
-	// Mark is the largest of all old marks. No id of the old side is above it.
+	// Mark is the largest of all old marks. No id of the old side has a later time.
 	Mark int64
 	// Floor is the smallest floor of the new side, at least Mark. New processes start
 	// above it.
 	Floor int64
-	// Sealed is until when the old center lends none of its worker ids, by its clock.
+	// Sealed is the time, on the old center's clock, until which it leases none of its worker ids.
 	Sealed int64
-	// Retired reports that the old namespace was retired, so that its worker ids are
-	// never lent again.
+	// Retired reports that the old namespace was retired, so that its worker ids are never leased
+	// again.
 	Retired bool
 }
 
-// A LiveError reports that a worker id is lent, or that ids under it may be ahead of the
-// clock. Stop its process, or wait until Until.
+// A LiveError reports that a worker id is leased, or that its ids may be ahead of the clock. Stop
+// its process, or wait until Until.
 type LiveError struct {
 	Side   string // "old" or "new"
 	Worker int64
-	Holder string // empty if given back or unknown
+	Holder string // empty if released or unknown
 	// Until is when the worker id is free, unless its holder renews the lease.
 	Until time.Time
 }
 
-// Error names the worker id, its holder and what to do.
+// Error names the worker id, its holder and the remedy.
 func (e *LiveError) Error() string {
 	who := "is in use up to"
 	if e.Holder != "" {
@@ -47,30 +47,28 @@ func (e *LiveError) Error() string {
 		e.Worker, e.Side, who, e.Until.UTC().Format(time.RFC3339Nano))
 }
 
-// Take hands the worker ids of the old side over to the new side after the last old
-// process has stopped. New processes may then borrow every worker id of next.Request. The
-// new namespace must be open (Init), and none of its worker ids in next.Request lent.
-// Take has three steps:
+// Take hands the worker ids of the old side over to the new side after the last old process has
+// stopped. New processes may then borrow every worker id of next.Request. The new namespace must
+// be open (Init), and none of its worker ids in next.Request may be leased. Take has three steps:
 //
 //   - It borrows all worker ids of the old side, which proves that nobody holds one, and
 //     keeps them until Report.Sealed.
 //   - It waits until the new center's clock has passed all times that the old side used,
-//     and raises the mark of every new worker id to there.
+//     and raises the mark of every new worker id to that time.
 //   - It retires the old namespace, if old.Request covers its whole pool and the old
-//     center has a lease.Operator, as those of dbseq and redisseq do. A process with the
-//     old configuration is then refused for good. Otherwise the center refuses it until
-//     Sealed only. If one has started in a Take that was paused, Take waits until the new
-//     side lies above its ids.
+//     center has a lease.Operator, like the centers of dbseq and redisseq. A process with the
+//     old configuration is then refused for good. Otherwise the center refuses it only until
+//     Sealed. If such a process has started during a Take that was paused, Take waits until the
+//     new side lies above its ids.
 //
-// ctx bounds the wait. If Take fails, the old side lends again, and Take can be called
-// again, unless the error says that the old side is retired, and until when to wait. Its
-// errors are:
+// ctx bounds the wait. If Take fails, the old side leases again, and Take can be called again,
+// unless the error reports that the old side is retired, and until when to wait. Its errors are:
 //
 //   - *LiveError, if a worker id is in use.
-//   - *lease.MismatchError, if a side differs from what its namespace has pinned, or is
-//     retired. If the old one was retired for the new namespace, by a Take that failed or whose
-//     answer was lost, that is no error: Take raises the new side above all that old processes
-//     may have used since.
+//   - *lease.MismatchError, if a side differs from the pin of its namespace, or is retired. If the
+//     old side was retired for the new namespace, by a Take that failed or whose answer was lost,
+//     that is not an error: Take raises the new side above all times that old processes may have
+//     used since.
 //   - *lease.QuarantineError, if a center may have lost records of grants.
 //   - migrate.ErrNoPlan, if the layout changes and new ids would not all be larger than
 //     old ones.
@@ -106,7 +104,7 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 	return r, err
 }
 
-// A hold is what Take has borrowed of the old side.
+// A hold is the grants of the old side that Take holds.
 type hold struct {
 	Side
 	grants  []lease.Grant
@@ -141,16 +139,16 @@ func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
 	return nil
 }
 
-// settled lists the worker ids of a retired side. A borrow or a renewal that was sent to a database
-// before may be carried out afterwards; it fails once its worker id was revoked. So settled revokes
-// what it lists until nothing has changed since.
+// settled lists the worker ids of a retired side. A database may execute an earlier borrow or
+// renewal afterward; such a call fails once its worker id is revoked. So settled revokes the
+// worker ids that it lists until nothing has changed.
 func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 	op := s.Center.Extras().Operator
 	if op == nil {
 		return nil, fmt.Errorf("%T has no operator", s.Center)
 	}
 	type grant struct{ worker, token int64 }
-	holders := map[grant]string{} // a worker id that was revoked has none
+	holders := map[grant]string{} // a worker id that was revoked has no holder
 	for range 10 {
 		before := slots
 		if slots, err = op.Slots(ctx, s.Request.Namespace); err != nil {
@@ -179,8 +177,8 @@ func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 	return nil, errors.New("its records went on changing after it was retired")
 }
 
-// retire retires the namespace if the side has all of its worker ids. It reports whether
-// it did.
+// retire retires the namespace if the side has all of its worker ids. It reports whether it
+// retired the namespace.
 func (s Side) retire(ctx context.Context, next Side) (bool, error) {
 	op := s.Center.Extras().Operator
 	if op == nil || !s.whole() {
@@ -196,8 +194,8 @@ func (s Side) retire(ctx context.Context, next Side) (bool, error) {
 // whole reports whether the side has all of its worker ids.
 func (s Side) whole() bool { return s.Request.First <= 0 && s.Request.Last >= s.Request.Pool-1 }
 
-// retiredFor reports whether err says that a Take to next has retired the whole side. Centers cut long
-// reasons, some with dots.
+// retiredFor reports whether err means that a Take to next has retired the whole side. Centers
+// truncate long reasons, some with dots.
 func (s Side) retiredFor(next Side, err error) bool {
 	m := (*lease.MismatchError)(nil)
 	if !errors.As(err, &m) || !m.Stored.Retired || !s.whole() {
@@ -207,12 +205,12 @@ func (s Side) retiredFor(next Side, err error) bool {
 	return is == next.reason() || (cut || len(is) > 200) && strings.HasPrefix(next.reason(), is)
 }
 
-// reason is why the old side is retired for s.
+// reason returns the reason for which the old side is retired for s.
 func (s Side) reason() string {
 	return fmt.Sprintf("its worker ids were taken over by namespace %q of %s", s.Request.Namespace, lease.Name(s.Center))
 }
 
-// seal borrows all worker ids, so that nobody else can.
+// seal borrows all worker ids, so that no other process can.
 func (h *hold) seal(ctx context.Context, r *Report) error {
 	for w := h.Request.First; w <= h.Request.Last; w++ {
 		if err := h.keep(ctx); err != nil {
@@ -229,7 +227,7 @@ func (h *hold) seal(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// keep renews in time what is held: a store can be slow, or its clock behind.
+// keep renews the grants in time, because a store can be slow, or its clock behind.
 func (h *hold) keep(ctx context.Context) error {
 	for i, at := range h.renewed {
 		if time.Since(at) >= h.pace() {
@@ -241,8 +239,8 @@ func (h *hold) keep(ctx context.Context) error {
 	return nil
 }
 
-// pace is after how long a grant is renewed: with less than the skew left it would be lost. At first
-// it may be shorter than TTL: see lease.PinChange.
+// pace returns the time between renewals of a grant: with less than the skew left, the grant
+// would be lost. At first it may be shorter than TTL: see lease.PinChange.
 func (h *hold) pace() time.Duration {
 	ttl := h.Request.TTL
 	if len(h.grants) > 0 {
@@ -261,8 +259,8 @@ func (h *hold) renew(ctx context.Context, i int) error {
 	return nil
 }
 
-// sealed renews what is held, which proves that nobody else had it meanwhile. It returns
-// until when nobody else can.
+// sealed renews the grants, which proves that nobody else had the worker ids in the meantime. It
+// returns the time until which nobody else can have them.
 func (h *hold) sealed(ctx context.Context) (until int64, err error) {
 	for i := range h.grants {
 		if err = h.renew(ctx, i); err != nil {
@@ -275,7 +273,8 @@ func (h *hold) sealed(ctx context.Context) (until int64, err error) {
 	return until, nil
 }
 
-// unseal gives worker ids back unused, even after ctx has ended, but not for longer than they are lent.
+// unseal releases worker ids unused, even after ctx has ended, but takes no longer than their
+// leases last.
 func (h *hold) unseal(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(5*time.Second, h.Request.TTL))
 	defer cancel()
@@ -288,7 +287,7 @@ func (h *hold) unseal(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// raise raises the marks of all worker ids to r.Mark at least, and keeps what is held.
+// raise raises the marks of all worker ids to at least r.Mark, and keeps the grants of old.
 func (s Side) raise(ctx context.Context, old *hold, r *Report) error {
 	for w := s.Request.First; w <= s.Request.Last; {
 		if err := old.keep(ctx); err != nil {
@@ -347,7 +346,7 @@ func (s Side) borrow(ctx context.Context, side string, w int64) (lease.Grant, er
 				}
 			}
 		}
-		// A worker id that was just given back is free in the next millisecond.
+		// A worker id that was just released is free in the next millisecond.
 		if live.Holder != "" || full.Wait() > time.Second {
 			return g, live
 		}

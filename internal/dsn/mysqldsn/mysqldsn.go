@@ -10,11 +10,11 @@ import (
 	"github.com/snowlease/snowlease/internal/dsn"
 )
 
-// Place returns where the database of c is, for people.
+// Place returns the location of c's database, for people.
 func Place(c *mysql.Config) string { return dsn.Place(c.Addr, c.DBName) }
 
-// Parse parses a DSN in the form of github.com/go-sql-driver/mysql. Its error shows no part
-// of the DSN.
+// Parse parses a DSN in the form of github.com/go-sql-driver/mysql. Its error includes no part of
+// the DSN.
 func Parse(text string) (*mysql.Config, error) {
 	c, err := mysql.ParseDSN(text)
 	if err != nil || strings.Contains(c.Net, ":") {

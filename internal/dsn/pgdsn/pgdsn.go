@@ -12,8 +12,8 @@ import (
 	"github.com/snowlease/snowlease/internal/dsn"
 )
 
-// Parse parses a DSN in a form of github.com/jackc/pgx. Its error shows no part of the DSN
-// but the name of a file.
+// Parse parses a DSN in a form of github.com/jackc/pgx. Its error includes no part of the DSN
+// except the name of a file.
 func Parse(text string) (*pgx.ConnConfig, error) {
 	if IsURL(text) && dsn.AtAfterHost(text) {
 		return nil, errors.New(`an "@" follows the host; percent-encode the reserved characters of user and password`)
@@ -26,13 +26,13 @@ func Parse(text string) (*pgx.ConnConfig, error) {
 		if file := new(fs.PathError); errors.As(err, &file) {
 			return nil, fmt.Errorf("it names a file that cannot be read: %w", dsn.File(file))
 		}
-		// The error of pgx may include a part of the password.
+		// pgx's error may include a part of the password.
 		return nil, errors.New("it cannot be parsed")
 	}
 	return c, nil
 }
 
-// Place returns where the database of c is, for people.
+// Place returns the location of c's database, for people.
 func Place(c *pgx.ConnConfig) string {
 	host := fmt.Sprintf("%s:%d", c.Host, c.Port)
 	if strings.Contains(c.Host, ":") { // IPv6

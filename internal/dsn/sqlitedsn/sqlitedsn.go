@@ -1,4 +1,4 @@
-// Package sqlitedsn looks at DSNs of SQLite.
+// Package sqlitedsn inspects DSNs of SQLite.
 package sqlitedsn
 
 import (
@@ -10,12 +10,12 @@ import (
 	"github.com/snowlease/snowlease/internal/dsn"
 )
 
-// setting matches a password where a path has none, such as after a "&" in place of the "?".
+// setting matches a password inside a path, such as after a "&" instead of the "?".
 var setting = regexp.MustCompile(`(?i)(pass\w*|pwd|key|_pragma)=`)
 
-// IsPath reports whether a DSN can name a file. It is false for DSNs of other databases,
-// since SQLite would create a file with the password in its name, for variables that nobody
-// replaced, such as ${DB_DSN}, and for paths with control characters.
+// IsPath reports whether a DSN can name a file. It is false for DSNs of other databases, since
+// SQLite would create a file with the password in its name. It is also false for variables that
+// were not replaced, such as ${DB_DSN}, and for paths with control characters.
 func IsPath(text string) bool {
 	text, isURI := strings.CutPrefix(text, "file:")
 	path, _, _ := strings.Cut(text, "?")
@@ -26,8 +26,8 @@ func IsPath(text string) bool {
 	return dsn.Plain(path) == nil && !strings.Contains(path, "://") && !strings.Contains(login, "@") && !setting.MatchString(path) && !strings.Contains(path, "${")
 }
 
-// Absolute returns dsn with the path made absolute, so that a later os.Chdir leads to no other
-// file. It changes none that is in memory or of another VFS.
+// Absolute returns dsn with an absolute path, so that a later os.Chdir does not lead to another
+// file. It does not change the DSN of a database in memory or of another VFS.
 func Absolute(dsn string) string {
 	whole, query, _ := strings.Cut(dsn, "?")
 	path, isURI := strings.CutPrefix(whole, "file:")
@@ -36,12 +36,12 @@ func Absolute(dsn string) string {
 		return dsn
 	}
 	folder, err := filepath.Abs(".")
-	if err != nil || !isURI && strings.Contains(folder, "?") { // where the drivers would cut it
+	if err != nil || !isURI && strings.Contains(folder, "?") { // the drivers would cut the folder at "?"
 		return dsn
 	}
 	if isURI {
 		folder = "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(folder)
 	}
-	// No filepath.Join, since "link/../app.db" may not be "app.db".
+	// filepath.Join is unsuitable, since "link/../app.db" may not be "app.db".
 	return folder + string(filepath.Separator) + strings.TrimPrefix(dsn, "file:")
 }
