@@ -22,7 +22,7 @@ type editor interface {
 
 func canEdit(b *bench) bool { _, ok := b.Store.(editor); return ok }
 
-// meta stands for the record of the namespace where a worker id is expected.
+// meta stands for the record of the namespace in place of a worker id.
 const meta = int64(-1)
 
 // editing returns the promises that hold when other programs and people change records.
@@ -45,7 +45,7 @@ func editing() []promise {
 	return promises
 }
 
-// pinOfAnotherVersion tests a pin of a form that this version does not know.
+// pinOfAnotherVersion tests a pin in a format that this version cannot parse.
 func pinOfAnotherVersion(t *testing.T, b *bench) {
 	s := b.open(t, 2)
 	g := s.acquire()
@@ -88,7 +88,8 @@ func lateSlot(t *testing.T, b *bench, before func(*space, lease.Grant)) {
 	}
 }
 
-// raiseLost tests that a record that no member has written since still shows the greater times.
+// raiseLost tests that a record that no member has written since still contains the greater
+// times.
 func raiseLost(t *testing.T, b *bench) {
 	s, store := b.open(t, 2, maxTTL(brief)), b.Store.(editor)
 	free := s.acquire()
@@ -114,8 +115,8 @@ func lateQuarantine(t *testing.T, b *bench) {
 	s.goesOn(c, q)
 }
 
-// deleted requires that a record that was deleted counts as lost: a quarantine begins by the
-// clock of now.
+// deleted requires that a deleted record counts as lost, so that a quarantine begins at the clock
+// of now.
 func (s *space) deleted() *lease.QuarantineError {
 	s.t.Helper()
 	q := s.requireQuarantine(exact)
@@ -123,8 +124,8 @@ func (s *space) deleted() *lease.QuarantineError {
 	return q
 }
 
-// damages are what no member can have written: a field of the record of the namespace or of a
-// worker id, its value, and what an error says of it.
+// damages are values that no member can have written: a field of the record of the namespace or
+// of a worker id, its value, and a part of the error.
 var damages = []struct {
 	namespace          bool
 	field, value, says string
@@ -149,8 +150,8 @@ var damages = []struct {
 	{false, "mark", "soon", ""},
 }
 
-// damaged tests that each call returns, says lease.ErrDamaged if it reads a record that is damaged,
-// and lends no range twice.
+// damaged tests that each call returns, that it returns lease.ErrDamaged if it reads a damaged
+// record, and that no range is granted twice.
 func damaged(t *testing.T, b *bench) {
 	for _, d := range damages {
 		for _, free := range []bool{false, true} {
@@ -186,8 +187,8 @@ func damaged(t *testing.T, b *bench) {
 	}
 }
 
-// callAll calls everything with a holder of a record that may be damaged, and returns the errors
-// that say so.
+// callAll calls every method with a holder of a record that may be damaged, and returns the
+// errors that report the damage.
 func (s *space) callAll(what string, held lease.Grant) (told map[string]error) {
 	s.t.Helper()
 	ctx, extras, ns := s.t.Context(), s.center().Extras(), s.base.Namespace

@@ -100,9 +100,9 @@ func wiped(t *testing.T, b *bench) {
 	}
 }
 
-// lateCopy tests a request that arrives a second time after its lease has ended, and lends
-// the worker id to its owner again. The owner still has the first grant. It must not extend
-// that into ranges that were lent in between.
+// lateCopy tests a request that arrives a second time after its lease has ended, and leases the
+// worker id to its owner again. The owner still has the first grant. It must not extend that
+// grant into ranges that were granted in between.
 func lateCopy(t *testing.T, b *bench) {
 	s := b.open(t, 1)
 	req := s.request(ttl(short))
@@ -137,8 +137,8 @@ func failedOver(t *testing.T, b *bench) {
 	require.Equal(t, a.Floor, s.acquire(workers(a.Worker, a.Worker)).Floor)
 }
 
-// unheard tests a holder that misses the reply with its next range. The holder asks again
-// with the grant that it has, even after another failover.
+// unheard tests a holder that misses the reply with its next range. The holder repeats the call
+// with its old grant, even after another failover.
 func unheard(t *testing.T, b *bench) {
 	s := b.open(t, 1, above)
 	g := s.acquire()
@@ -212,8 +212,8 @@ func staleRecord(t *testing.T, b *bench) {
 	require.GreaterOrEqual(t, next.Floor, s.horizon(q))
 }
 
-// openedAnew tests that a holder whose grant a quarantine need not cover is told so: it must
-// not use up its grant, as it may after lease.ErrLost.
+// openedAnew tests that a holder whose grant a quarantine need not cover gets an error that says
+// so: it must not use up its grant, unlike after lease.ErrLost.
 func openedAnew(t *testing.T, b *bench) {
 	for name, times := range map[string]func(int) change{
 		"MaxTTL": func(n int) change { return maxTTL(time.Duration(n) * long) },

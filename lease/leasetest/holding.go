@@ -65,7 +65,7 @@ func holding() []promise {
 		{says: "the lease ends on the center's clock", prove: endsOnCentersClock},
 		{says: "an expired grant is lost for good", prove: expiredIsLost},
 		{says: "a grant that is about to expire is lost", prove: func(t *testing.T, b *bench) {
-			// A former owner's record that a failover has revived looks like this.
+			// The record of an earlier owner that a failover has revived looks like this.
 			s := b.open(t, 1, func(r *lease.Request) { r.Skew = 250 * time.Millisecond })
 			g := s.acquire(ttl(2 * s.base.Skew))
 			s.Sleep(s.base.Skew + 30*time.Millisecond)
@@ -132,8 +132,8 @@ func fenced(t *testing.T, b *bench) {
 		s.requireMark(g.Worker, g.Ceiling, name)
 		s.requireMark(other.Worker, other.Ceiling, name)
 	}
-	// A holder that missed the reply with its next range has an earlier token. It may renew,
-	// but gives nothing back.
+	// A holder that missed the reply with its next range has an earlier token. It may renew, but
+	// cannot release.
 	earlier := g
 	earlier.Token--
 	require.ErrorIs(t, s.center().Release(t.Context(), earlier, earlier.Floor), lease.ErrLost)
@@ -193,7 +193,7 @@ func expiredIsLost(t *testing.T, b *bench) {
 	_, err = s.tryRenew(g)
 	require.ErrorIs(t, err, lease.ErrLost)
 
-	// The owner may ask again and gets another grant.
+	// The owner may call Acquire again and gets another grant.
 	s.pass(next.Now)
 	g = s.acquire(owner(g.Owner))
 	require.GreaterOrEqual(t, g.Floor, next.Floor)
@@ -231,9 +231,9 @@ func clamped(t *testing.T, b *bench) {
 	}
 }
 
-// anything makes n random steps of holders with short leases. They borrow, renew (even
-// grants that they lost long ago), give back, and wait. Only known errors may occur, and
-// the ledger watches the ranges. Holders stay from one call to the next.
+// anything makes n random steps of holders with short leases. They borrow, renew (even grants
+// that they lost long ago), release, and wait. Only known errors may occur, and the ledger checks
+// the ranges. Holders stay from one call to the next.
 func (s *space) anything(t *testing.T, n int) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

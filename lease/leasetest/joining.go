@@ -73,10 +73,10 @@ func mismatched(t *testing.T, b *bench) {
 	s.requireFull()
 }
 
-// brief is how long leases last that a test lets end, or waits for.
+// brief is how long leases last whose end a test waits for.
 const brief = 3 * time.Second
 
-// requirePin tests what is on record, if the center tells.
+// requirePin checks the recorded pin, if the center reports it.
 func (s *space) requirePin(maxTTL, skew time.Duration, change lease.PinChange) {
 	s.t.Helper()
 	if op := s.center().Extras().Operator; op != nil {
@@ -91,7 +91,7 @@ func (s *space) requirePin(maxTTL, skew time.Duration, change lease.PinChange) {
 	}
 }
 
-// requireTold tests what a grant says is on record, if the center tells.
+// requireTold checks the recorded pin in a grant, if the center reports it.
 func requireTold(t testing.TB, g lease.Grant, maxTTL, skew time.Duration) {
 	t.Helper()
 	if g.Pinned != (lease.Pin{}) {
@@ -99,20 +99,20 @@ func requireTold(t testing.TB, g lease.Grant, maxTTL, skew time.Duration) {
 	}
 }
 
-// keep renews a grant or, if it has expired meanwhile, borrows again.
+// keep renews a grant or, if the grant has expired in the meantime, borrows again.
 func (s *space) keep(g lease.Grant) lease.Grant {
 	s.t.Helper()
 	renewed, err := s.tryRenew(g)
 	if errors.Is(err, lease.ErrLost) {
 		s.stopped(g, g.Ceiling)
-		s.pass(g.Ceiling) // it is refused from the skew before its end on
+		s.pass(g.Ceiling) // a renewal is refused from the skew before the ceiling onward
 		return s.acquire(func(r *lease.Request) { *r = g.Request; r.Owner = lease.NewOwner() })
 	}
 	require.NoError(s.t, err)
 	return renewed
 }
 
-// until renews grants until done reports true of the first.
+// until renews grants until done returns true for the first one.
 func (s *space) until(done func(lease.Grant) bool, grants ...lease.Grant) []lease.Grant {
 	s.t.Helper()
 	for range 100 {
@@ -130,9 +130,9 @@ func (s *space) until(done func(lease.Grant) bool, grants ...lease.Grant) []leas
 
 func greater(r *lease.Request) { r.TTL, r.MaxTTL, r.Skew = long, 2*long, 20*time.Second }
 
-// raised tests that a member with greater times joins, that nobody is refused or lost because of
-// that, and that its grants are not longer than before until a loss of some records or a replica
-// that lags allows for them.
+// raised tests that a member with greater times joins, and that nobody is refused or loses a
+// lease because of that. Its grants must not be longer than before until a loss of some records
+// or a lagging replica allows for them.
 func raised(t *testing.T, b *bench) {
 	s := b.open(t, 4, maxTTL(brief))
 	former := s.acquire()
@@ -170,7 +170,8 @@ func raisedBorrowing(t *testing.T, b *bench) {
 	require.GreaterOrEqual(t, s.horizon(q), began+(20*long).Milliseconds())
 }
 
-// fallen tests that what the namespace allows for falls when no member needs it any more.
+// fallen tests that the times that the namespace allows for fall when no member needs the greater
+// ones any more.
 func fallen(t *testing.T, b *bench) {
 	s := b.open(t, 4, maxTTL(brief))
 	less := maxTTL(brief / 2)
@@ -199,8 +200,8 @@ func fallen(t *testing.T, b *bench) {
 	s.requirePin(brief, skew, lease.PinChange{MaxTTL: brief / 2, Skew: skew})
 }
 
-// beganAgain tests a member that proposes a lower pin and pauses. Meanwhile another keeps the pin, and
-// a third proposes the same again, for which less time has passed.
+// beganAgain tests a member that proposes a lower pin and pauses. In the meantime, another member
+// keeps the pin, and a third proposes the same lower pin again, for which less time has passed.
 func beganAgain(t *testing.T, b *bench) {
 	s := b.open(t, 4, maxTTL(brief))
 	former := s.acquire()
@@ -223,8 +224,8 @@ func beganAgain(t *testing.T, b *bench) {
 	}
 }
 
-// lostBeforeAFall tests a loss that the renewal notices which would let the pin fall, at its time and
-// after another one.
+// lostBeforeAFall tests a loss that is detected by the renewal that would let the pin fall, at
+// that time and after another renewal.
 func lostBeforeAFall(t *testing.T, b *bench) {
 	tested := false
 	for i := range 10 {
@@ -234,7 +235,7 @@ func lostBeforeAFall(t *testing.T, b *bench) {
 		s := b.open(t, 4, maxTTL(brief))
 		g := s.acquire(maxTTL(brief / 2))
 		if g.Pinned == (lease.Pin{}) {
-			return // the center does not tell when
+			return // the center does not report when
 		}
 		for g.Pinned.Change.At <= 0 || g.Now < g.Pinned.Change.At-(brief/10).Milliseconds() {
 			s.Sleep(brief / 20)
@@ -280,7 +281,7 @@ func clockFarOff(t *testing.T, b *bench) {
 		}
 	}
 	refused()
-	s.open() // nothing is on record yet
+	s.open() // the store has no record yet
 	refused()
 	first := s.acquire(local(now))
 	refused()
@@ -307,7 +308,7 @@ func contextEnded(t *testing.T, b *bench) {
 			require.ErrorIs(t, init(ctx, b.space(t, 1).request()), want)
 		}
 	}
-	// The calls may have had an effect. Asking again has the same result either way.
+	// The calls may have had an effect. Repeating them has the same result either way.
 	again, err := s.ask(req)
 	require.NoError(t, err)
 	require.NotEqual(t, g.Worker, again.Worker)
@@ -359,7 +360,7 @@ func invalid(t *testing.T, b *bench) {
 			requireRefused(t, init(t.Context(), s.request(wrong)), name)
 		}
 	}
-	s.open() // nothing is on record yet
+	s.open() // the store has no record yet
 	g := s.acquire()
 	grants := map[string]func(*lease.Grant){
 		"zero":                   func(g *lease.Grant) { *g = lease.Grant{} },

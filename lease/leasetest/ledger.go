@@ -7,8 +7,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A ledger records the times that each holder may have put into ids. It fails the test as
-// soon as two holders of one worker id have a millisecond in common.
+// A ledger records the times that each holder may have put into ids. It fails the test as soon as
+// two holders of one worker id share a millisecond.
 type ledger struct {
 	t     testing.TB
 	mu    sync.Mutex
@@ -16,8 +16,8 @@ type ledger struct {
 	count int
 }
 
-// A borrow is a loan with all its renewals. An owner that lost its worker id and borrows
-// again has another floor.
+// A borrow is a lease with all its renewals. An owner that lost its worker id and borrows again
+// has another floor.
 type borrow struct {
 	owner [16]byte
 	floor int64
@@ -77,7 +77,7 @@ func (l *ledger) lowest(worker int64) int64 {
 	return highest
 }
 
-// loans returns the number of loans so far.
+// loans returns the number of leases so far.
 func (l *ledger) loans() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -107,7 +107,7 @@ func askedAgain(t *testing.T, b *bench) {
 	require.NotEqual(t, g.Worker, other.Worker)
 	again(renewed.Ceiling, "the pool is full")
 	s.requireFull()
-	// The owner had one slot in all, which it now gives back.
+	// The owner had one slot in all, which it now releases.
 	s.release(renewed, renewed.Floor)
 	s.acquire()
 	s.requireFull()
@@ -206,7 +206,7 @@ func (s *space) renewIfAlive(g lease.Grant) lease.Grant {
 	return renewed
 }
 
-// asked asks for a lease, gives it back unused, and returns the error.
+// asked borrows a worker id, releases it unused, and returns the error.
 func (s *space) asked() error {
 	g, err := s.tryAcquire()
 	if err == nil {

@@ -36,8 +36,8 @@ func limits() []promise {
 			_, err := s.tryRenew(g)
 			require.ErrorIs(t, err, lease.ErrLost)
 		}},
-		// A lease with less than the skew left could be the record of a former owner that a
-		// failover has revived.
+		// A lease with less than the skew left could be the record of an earlier owner that a failover
+		// has revived.
 		{says: "a grant is repeated until the skew before its end", prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 2)
 			g := s.acquire()
@@ -63,8 +63,8 @@ func limits() []promise {
 			require.Equal(t, []int64{horizon, first + s.base.MaxTTL.Milliseconds()}, []int64{next.Floor, next.Ceiling})
 			require.Greater(t, next.Token, g.Token, "tokens rise across a loss")
 
-			// Until the clock has passed the quarantine, a range above a mark is lent ahead
-			// of the clock too.
+			// Until the clock has passed the quarantine, a range above a mark also begins ahead of the
+			// clock.
 			s.release(next, next.Ceiling)
 			full := s.requireFull()
 			require.Equal(t, next.Ceiling-s.base.MaxLead.Milliseconds()+1, full.Soonest.UnixMilli())
@@ -115,7 +115,7 @@ func limits() []promise {
 			first := s.requireQuarantine()
 			s.Sleep(-10 * time.Second)
 			b.Drop(t, s.base.Namespace, OneMark)
-			for range 2 { // the call that notices the loss, and the next
+			for range 2 { // the call that detects the loss, and the next
 				longer := s.requireQuarantine().Until.Sub(first.Until)
 				require.True(t, longer == 0 || longer == time.Millisecond, "%v", longer)
 			}
@@ -146,7 +146,7 @@ func lentOne(t *testing.T, b *bench) (*space, lease.Grant) {
 	return s, s.acquire()
 }
 
-// margin returns the time that is the skew before the end of g.
+// margin returns the time at which g has just the skew left.
 func (s *space) margin(g lease.Grant) int64 { return g.Ceiling - s.base.Skew.Milliseconds() }
 
 // reach moves the clock from g.Now to ms.

@@ -63,7 +63,7 @@ func losing() []promise {
 	)
 }
 
-// lossSeen tests that the first verb after a loss starts the quarantine, and that holders
+// lossSeen tests that the first call of verb after a loss starts the quarantine, and that holders
 // continue.
 func lossSeen(t *testing.T, s *space, verb string, lose func(*space)) {
 	a, c := s.acquire(), s.acquire()
@@ -161,7 +161,7 @@ func longestLease(t *testing.T, b *bench) {
 	require.GreaterOrEqual(t, s.horizon(q), g.Ceiling+s.base.Skew.Milliseconds())
 }
 
-// longestMember tests that who notices a loss allows for what others asked for.
+// longestMember tests that a member that detects a loss allows for the times of other members.
 func longestMember(t *testing.T, b *bench) {
 	s := b.open(t, 3)
 	a := s.acquire()
@@ -194,8 +194,8 @@ func quarantineEnds(t *testing.T, b *bench) {
 	}
 }
 
-// lentAbove tests that nothing is lent during the skew, and that grants then start above
-// the quarantine.
+// lentAbove tests that nothing is leased during the skew, and that grants then start above the
+// quarantine.
 func lentAbove(t *testing.T, b *bench) {
 	for _, what := range []Records{OneSlot, OneMark, Meta} {
 		s := b.open(t, 3, above)
@@ -212,7 +212,7 @@ func lentAbove(t *testing.T, b *bench) {
 			require.Greater(t, next.Now+next.MaxLead.Milliseconds(), s.horizon(q), "lent too early")
 			s.requireRange(next)
 			require.Equal(t, s.horizon(q), next.Floor)
-			// A worker id that is given back at once is lent again above its last use.
+			// A worker id that is released immediately is leased again above its last use.
 			s.release(next, next.Floor+1)
 			s.Sleep(2 * time.Millisecond) // its mark may be as far ahead as a borrow reaches
 			again := s.borrows(workers(next.Worker, next.Worker))

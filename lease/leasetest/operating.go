@@ -10,8 +10,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// RunOperator tests the promises of lease.Operator as Run does those of lease.Center. The
-// stores' centers must have an Operator among their Extras.
+// RunOperator tests the promises of lease.Operator, as Run tests the promises of lease.Center.
+// The stores' centers must have an Operator among their Extras.
 func RunOperator(t *testing.T, newStore func(testing.TB) Store) {
 	t.Helper()
 	t.Run("operator", func(t *testing.T) {

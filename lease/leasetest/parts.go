@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// DropRecord is DropPart for the one record of a casstore.Store, which has all parts.
+// DropRecord is DropPart for the single record of a casstore.Store, which contains all parts.
 func DropRecord(t testing.TB, value []byte, what Records) []byte {
 	t.Helper()
 	record, values := map[string]json.RawMessage{}, map[string]string{}
@@ -27,9 +27,9 @@ func DropRecord(t testing.TB, value []byte, what Records) []byte {
 	return value
 }
 
-// DropPart loses some of the parts of a namespace, as Store.Drop does. The values
-// are texts by name, as in etcdseq. If no worker id was lent yet, it loses what the first
-// one would have.
+// DropPart loses some of the parts of a namespace, as Store.Drop does. The values are strings by
+// name, as in etcdseq. If no worker id has been leased yet, it loses the parts that the first one
+// would have.
 func DropPart(t testing.TB, values map[string]string, what Records) {
 	t.Helper()
 	const meta = "meta"

@@ -14,9 +14,9 @@ import (
 type promise struct {
 	says  string
 	prove func(t *testing.T, b *bench)
-	// alone is set if the promise needs its own store, for faults of the whole store.
+	// alone is set if the promise needs its own store, because it makes the whole store fail.
 	alone bool
-	timed bool // it has bounds of real time, so nothing runs beside it
+	timed bool // it has bounds of real time, so nothing runs at the same time
 	// by reports whether the store makes this promise. If nil, every store does.
 	by func(b *bench) bool
 }
@@ -34,13 +34,13 @@ func lists(b *bench) bool { return b.centers[0].Extras().Lister != nil }
 
 func inits(b *bench) bool { return b.centers[0].Extras().Init != nil }
 
-// Run tests the promises of package lease, each in a subtest. The subtests run in
-// parallel. Most share a store and use their own namespace. Those that need faults of the
-// whole store call newStore for their own. Times are compared with the center's clock only,
-// so a slow machine does no harm.
+// Run tests the promises of package lease, each in a subtest. The subtests run in parallel. Most
+// share a store and use their own namespace. Subtests that make the whole store fail call
+// newStore for their own. Times are compared only with the center's clock, so a slow machine does
+// no harm.
 //
-// The stores' centers should have a Lister and Init among their Extras. Without them Run
-// leaves out the promises that need them.
+// The stores' centers should have a Lister and Init among their Extras. Without them, Run leaves
+// out the promises that need them.
 func Run(t *testing.T, newStore func(testing.TB) Store) {
 	t.Helper()
 	// The group makes Run wait for its parallel subtests.
@@ -73,8 +73,8 @@ type bench struct {
 	centers [2]lease.Center
 }
 
-// newBench makes a store. It makes the second center after a use of the store, so that the
-// center does not believe that it created the store.
+// newBench makes a store. It makes the second center after a use of the store, so that the center
+// does not rely on having created the store.
 func newBench(t *testing.T, newStore func(testing.TB) Store) *bench {
 	t.Helper()
 	b := &bench{Store: newStore(t)}

@@ -19,7 +19,7 @@ const (
 	long  = time.Minute
 	short = 300 * time.Millisecond
 	skew  = 50 * time.Millisecond
-	least = 20 * time.Millisecond // the shortest range that is lent ahead of the clock
+	least = 20 * time.Millisecond // the shortest range that is granted ahead of the clock
 )
 
 // A space is one namespace under test.
@@ -66,7 +66,7 @@ func (b *bench) space(t testing.TB, pool int64, changes ...change) *space {
 	return s
 }
 
-// open returns a namespace that lends at once.
+// open returns a namespace whose center grants leases immediately.
 func (b *bench) open(t testing.TB, pool int64, changes ...change) *space {
 	t.Helper()
 	s := b.space(t, pool, changes...)
@@ -155,7 +155,8 @@ func (s *space) renew(g lease.Grant) lease.Grant {
 	return renewed
 }
 
-// times returns TTL, MaxTTL and MaxLead of a grant, in milliseconds, as its namespace allows for them.
+// times returns TTL, MaxTTL and MaxLead of a grant, in milliseconds, as far as its namespace
+// allows for them.
 func times(g lease.Grant) (ttl, maxTTL, ahead int64) {
 	used := cmp.Or(g.Pinned.Used(), g.MaxTTL)
 	if g.MaxLead > 0 {
@@ -165,7 +166,7 @@ func times(g lease.Grant) (ttl, maxTTL, ahead int64) {
 	return min(g.TTL+max(0, g.Pinned.Skew-g.Skew), used).Milliseconds(), used.Milliseconds(), ahead
 }
 
-// requireRange checks a range that was just lent.
+// requireRange checks a range that was just granted.
 func (s *space) requireRange(g lease.Grant) {
 	s.t.Helper()
 	ttl, maxTTL, ahead := times(g)
@@ -175,9 +176,8 @@ func (s *space) requireRange(g lease.Grant) {
 		"the ceiling is TTL above the center's now, or above a floor that is ahead of it, but at most MaxTTL above now")
 }
 
-// goesOn continues a holder after a loss. The holder gets a range above the quarantine as
-// soon as the center lends one: with a renewal or, if its grant is not on record, by
-// borrowing again.
+// goesOn continues a holder after a loss. The holder gets a range above the quarantine as soon as
+// the center grants one: with a renewal or, if its grant is not recorded, by borrowing again.
 func (s *space) goesOn(g lease.Grant, q *lease.QuarantineError) lease.Grant {
 	s.t.Helper()
 	next, err := s.tryRenew(g)
@@ -210,7 +210,7 @@ func (s *space) borrows(changes ...change) lease.Grant {
 	return g
 }
 
-// waits waits as long as the *lease.QuarantineError in err says. It reports whether err is
+// waits waits for the time in the *lease.QuarantineError of err. It reports whether err wraps
 // one.
 func (s *space) waits(err error) bool {
 	q := (*lease.QuarantineError)(nil)
@@ -220,13 +220,13 @@ func (s *space) waits(err error) bool {
 	return q != nil
 }
 
-// tryRelease gives g back. Its holder has stopped, even if Release fails.
+// tryRelease releases g. Its holder has stopped, even if Release fails.
 func (s *space) tryRelease(g lease.Grant, lastUsed int64) error {
 	s.stopped(g, lastUsed)
 	return s.center().Release(s.t.Context(), g, lastUsed)
 }
 
-// release gives g back, which must succeed.
+// release releases g, which must succeed.
 func (s *space) release(g lease.Grant, lastUsed int64) {
 	s.t.Helper()
 	require.NoError(s.t, s.tryRelease(g, lastUsed))
@@ -269,7 +269,7 @@ func (s *space) slot(worker int64) (lease.Slot, bool) {
 	return slots[worker], true
 }
 
-// requireMark compares the mark on record, if the center lists its slots.
+// requireMark compares the recorded mark, if the center lists its slots.
 func (s *space) requireMark(worker, want int64, what string) {
 	s.t.Helper()
 	if slot, ok := s.slot(worker); ok {

@@ -15,10 +15,10 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A Store is a store under test that can simulate faults. Its methods fail the test on
-// errors. It may also have Flip(t testing.TB), which undoes the last Reincarnate with the
-// records as they are: a proxy in front of several servers may appear to do that. And it may have
-// two methods by which other programs and people change records, that of a worker id or, for -1, of
+// A Store is a store under test that can simulate faults. Its methods fail the test on errors. It
+// may also have Flip(t testing.TB), which undoes the last Reincarnate but keeps the records: a
+// proxy in front of several servers may appear to do that. And it may have two methods with which
+// other programs and people change records. Their record is that of a worker id or, for -1, of
 // the namespace:
 //
 //	// Edit writes a value into a field. It returns false if the store cannot hold that. Fields
@@ -37,8 +37,8 @@ type Store interface {
 	Wipe(t testing.TB)
 	// Drop loses some records of the namespace and keeps the others.
 	Drop(t testing.TB, namespace string, what Records)
-	// Snapshot saves the records; restore brings them back. Followed by Reincarnate, this
-	// is a failover to a stale replica.
+	// Snapshot saves the records; restore restores them. Followed by Reincarnate, this is a failover
+	// to a stale replica.
 	Snapshot(t testing.TB) (restore func())
 	// Reincarnate makes the store another incarnation with the same records, as after a
 	// restart or when another server answers.
@@ -61,16 +61,15 @@ const (
 
 // Traits are properties of a store.
 type Traits struct {
-	// LeastRecentlyUsed is set if the center lends the free worker that was used longest
-	// ago first.
+	// LeastRecentlyUsed is set if the center leases the free worker id whose last use is the longest
+	// ago.
 	LeastRecentlyUsed bool
-	// Incarnation is set if the center notices Reincarnate. With quarantine "never" it
-	// does not.
+	// Incarnation is set if the center detects Reincarnate. With durable set, it does not.
 	Incarnation bool
-	// RenewsAlone is set if a renewal does not look at the records of other worker ids. The
-	// loss of a slot or a mark is then seen by acquire, by release, and by the renewal of the
-	// holder that it concerns. A renewal then answers with the ceiling that it asks for, even
-	// if an earlier one, whose reply was lost, has stored a later one.
+	// RenewsAlone is set if a renewal does not read the records of other worker ids. The loss of a
+	// slot or a mark is then detected by acquire, by release, and by the renewal of the holder that
+	// it concerns. A renewal then returns the ceiling that it requests, even if an earlier one,
+	// whose reply was lost, has stored a later ceiling.
 	RenewsAlone bool
 	// StandsStill is set if only Sleep moves the store's clock. Limits are then tested to
 	// the millisecond.
