@@ -174,7 +174,7 @@ func TestFailoverToAServerThatHidesItsStart(t *testing.T) {
 		g := first(t, c, request("orders", 1))
 		c.ReadFrom("(SELECT ms FROM snowlease_host)", "NULL")
 		_, err := c.Renew(t.Context(), g)
-		require.ErrorContains(t, err, "read which server this is, to notice a failover: it is empty")
+		require.ErrorContains(t, err, "read which server this is, to detect a failover: it is empty")
 		require.NotErrorIs(t, err, lease.ErrDamaged)
 		s.on(c)
 		_, err = c.Renew(t.Context(), g)

@@ -344,7 +344,7 @@ func (c *center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 }
 
 func (c *center) lost(g lease.Grant) error {
-	return fmt.Errorf("local: worker id %d of namespace %q: not lent here, given back, or its file was removed: %w", g.Worker, g.Namespace, lease.ErrLost)
+	return fmt.Errorf("local: worker id %d of namespace %q: not leased by this center, released, or its file was removed: %w", g.Worker, g.Namespace, lease.ErrLost)
 }
 
 type lister struct{ *center }

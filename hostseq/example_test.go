@@ -48,5 +48,5 @@ func ExampleNew() {
 	}
 	fmt.Println(center.Extras().Uniqueness)
 	// Output:
-	// worker id 5 is set by hand: unique if no other process of the namespace is given it; no record is kept, so ids can repeat if the clock is set back across a restart
+	// worker id 5 is configured: unique if no other process of the namespace has it; no record is kept, so ids can repeat if the clock is set back across a restart
 }

@@ -166,7 +166,7 @@ func (d slots) claim(f *os.File, path, namespace string, worker int64) (record, 
 	case !locked:
 		return r, fmt.Errorf("%w: %d of namespace %q by %q (file %s)", ErrHeld, worker, namespace, r.Holder, path)
 	case !d.same(f, path):
-		return r, fmt.Errorf("local: %s was replaced or deleted meanwhile: its worker id may be in use until ttl has passed", path)
+		return r, fmt.Errorf("local: %s was replaced or deleted in the meantime: its worker id may be in use until ttl has passed", path)
 	case damage != nil:
 		return r, fmt.Errorf("%w: %w: file %s: %w: its last use is unknown; delete the file once a right clock has passed all ids of worker id %d",
 			lease.ErrSetup, lease.ErrDamaged, path, damage, worker)

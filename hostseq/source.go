@@ -24,7 +24,7 @@ func choose(cfg Config, layout snowflake.Layout, h host) (choice, error) {
 	switch ch.source {
 	case Explicit:
 		ch.number = *cfg.Worker
-		ch.promise = fmt.Sprintf("worker id %d is set by hand: unique if no other process of the namespace is given it", ch.number)
+		ch.promise = fmt.Sprintf("worker id %d is configured: unique if no other process of the namespace has it", ch.number)
 	case Lock:
 		if h.container && cfg.Dir == "" {
 			return choice{}, fmt.Errorf("local: source %s: no other container sees %s: set dir to one that all mount, or choose source %s", Lock, cmp.Or(dir, "the default directory"), Explicit)

@@ -39,7 +39,7 @@ func TestChoice(t *testing.T) {
 		"nothing is set: the slots of this host": {
 			promise: []string{"local (lock in ", "across directories if workers gives each a range of its own", "share directory"}, warnings: 1,
 		},
-		"a worker is set": {cfg: Config{Worker: worker(5)}, promise: []string{"local (explicit in ", "worker id 5 is set by hand"}},
+		"a worker is set": {cfg: Config{Worker: worker(5)}, promise: []string{"local (explicit in ", "worker id 5 is configured"}},
 		"in a container a directory that is set may be": {cfg: Config{Dir: t.TempDir()}, host: container, promise: []string{"local (lock in ", "share directory"}, warnings: 1},
 		"hash":             {cfg: Config{Source: Hash}, promise: []string{"local (hash in ", "not unique", "a probability of 1 in 1024, or in as many as workers has"}, warnings: 1},
 		"stateless":        {cfg: Config{Worker: worker(5), Stateless: true}, host: homeless, promise: []string{"local (explicit)", "no record is kept", "set back across a restart"}, warnings: 1},

@@ -176,7 +176,7 @@ func TestFileReplacedWhileOpened(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(path))
 	_, err = d.claim(f, path, "orders", 2)
-	require.ErrorContains(t, err, "deleted meanwhile")
+	require.ErrorContains(t, err, "deleted in the meantime")
 	require.NoError(t, d.create(path, record{Worker: 2}.encode()))
 	_, err = d.claim(f, path, "orders", 2)
 	require.ErrorContains(t, err, "replaced")

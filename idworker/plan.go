@@ -220,7 +220,7 @@ func (c *Config) planSegments(f *fault.List) {
 	}
 	for i, s := range c.Segments {
 		of, _, dot := strings.Cut(s.Name, ".")
-		f.Check(fmt.Sprintf("segments[%d].name", i), s.Name, dot && scopes[[2]string{s.Namespace, of}], "is that of a scope of the series %s: choose another", of)
+		f.Check(fmt.Sprintf("segments[%d].name", i), s.Name, dot && scopes[[2]string{s.Namespace, of}], "is the name of a scope of series %s: choose another", of)
 	}
 }
 

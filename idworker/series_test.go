@@ -84,7 +84,7 @@ func TestSeriesFaults(t *testing.T) {
 		{`series[0].period "hour" is unknown`, idworker.Config{Series: []numbers.SeriesConfig{{Name: "a", Period: "hour"}}}, nil},
 		{`series[1].name "a" is used twice`, idworker.Config{Series: []numbers.SeriesConfig{{Name: "a"}, {Name: "a"}}}, nil},
 		{`series[0].name "b" is used twice`, idworker.Config{Segments: []numbers.SegmentConfig{{Name: "b"}}, Series: []numbers.SeriesConfig{{Name: "b"}}}, nil},
-		{`segments[0].name "a.b" is that of a scope of the series a`, idworker.Config{Segments: []numbers.SegmentConfig{{Name: "a.b"}}, Series: []numbers.SeriesConfig{{Name: "a"}}}, nil},
+		{`segments[0].name "a.b" is the name of a scope of series a`, idworker.Config{Segments: []numbers.SegmentConfig{{Name: "a.b"}}, Series: []numbers.SeriesConfig{{Name: "a"}}}, nil},
 		{"series: no *gorm.DB", one, nil},
 		{"idworker_test.onlyStore is no database", one, stored(onlyStore{})},
 		{"series a: *redisnumbers.Store is no database", one, stored(redisStore)},

@@ -16,7 +16,7 @@ var (
 	// ErrSetup is wrapped by errors of a center that cannot lease because of its setup, such as
 	// missing rights or a wrong password. A start then fails immediately instead of retrying. A
 	// process that has already started retries.
-	ErrSetup = errors.New("lease: trying again does not help before the setup is changed")
+	ErrSetup = errors.New("lease: retrying does not help until the setup is changed")
 	// ErrExists is returned by Extras.Init if the center has any record of the namespace.
 	ErrExists = errors.New("lease: the namespace exists already")
 	// ErrDamaged is returned if a record of the store holds a value that no center writes. The

@@ -196,7 +196,7 @@ func (x *examination) replication() {
 	case replicas == 0:
 		x.OK("replication", "no replicas")
 	case !x.compares():
-		x.Fault("replication", fmt.Sprintf("%d replicas", replicas), "replication is asynchronous, so a failover can lose acknowledged grants, which durable: true does not notice: set durable: false")
+		x.Fault("replication", fmt.Sprintf("%d replicas", replicas), "replication is asynchronous, so a failover can lose acknowledged grants, which durable: true does not detect: set durable: false")
 	case x.conn.Replicas < replicas:
 		x.Note("replication", seen, fmt.Sprintf("in a split brain, two masters could lend the same worker id: wait_replicas: %d narrows that to a master chosen from replicas that did not acknowledge", replicas))
 	default:

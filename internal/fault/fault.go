@@ -27,8 +27,8 @@ func CreateName(name string) string {
 type Fault struct {
 	In      string // the configuration, such as "segment: config"
 	Key     string // in snake_case, such as "max_step" or "sources[1]"
-	Value   any    // the problem and the remedy, such as "is not 1 to 10"
-	Problem string // what is wrong with the value, and what to do: "is not 1 to 10"
+	Value   any    // nil if there is none to show
+	Problem string // the problem and the remedy, such as "is not 1 to 10"
 	Err     error  // the cause, if Problem is empty
 }
 

@@ -32,9 +32,9 @@ import (
 const (
 	stride    = 32               // a power of 2
 	rushBegin = 512              // a multiple of stride
-	rushRate  = 256              // several times the need of a batch on two cores
+	rushRate  = 256              // ids per millisecond
 	rushLook  = time.Millisecond // how often the rate is checked
-	rushTries = 64               // several times what a batch needs on two cores
+	rushTries = 64               // several times the need of a batch on two cores
 )
 
 // A rush is the state of a rush in a term.

@@ -111,14 +111,14 @@ func (p *Plan) confirm(sample []int64, now time.Time) error {
 		return fmt.Errorf("%w as ids of %s: %s", ErrNoPlan, p.Source.Name, fmt.Sprintf(format, args...))
 	}
 	if n == 0 {
-		return no("it has made none of these")
+		return no("it has issued none of these")
 	}
 	newest := p.NotBefore.Add(-p.Layout.TimeUnit)
 	switch off := newest.Sub(now).Round(time.Second); {
 	case off > fresh:
-		return no("the newest would be of %s, %v ahead of now: the epoch or the bits are others", stamp(newest), off)
+		return no("the newest would be of %s, %v ahead of now: the epoch or the bits are different", stamp(newest), off)
 	case -off > fresh+p.Layout.TimeUnit:
-		return no("the newest would be of %s, %v ago: the epoch or the bits are others, or you have to add an id that was made just now", stamp(newest), -off)
+		return no("the newest would be of %s, %v ago: the epoch or the bits are different, or add an id that was issued just now", stamp(newest), -off)
 	case n*zeros >= 3:
 		return no("all end with %d zeros: they have lost digits, as in a spreadsheet", zeros)
 	case !exact && fraction && !p.Source.SequenceFirst:

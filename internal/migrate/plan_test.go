@@ -208,7 +208,7 @@ func TestContradictions(t *testing.T) {
 		"an epoch eight hours early":     {with(yitter, 1), made(named(t, "yitter-dotnet"), always(1), always(5)), "8h0m0s ago: the epoch"},
 		"an epoch eight hours late":      {with(named(t, "yitter-dotnet"), 1), made(yitter, always(1), always(5)), "8h0m0s ahead of now: the epoch"},
 		"the epoch of JavaScript":        {with(migrate.Source{Name: "jssafe", Layout: snowflake.JSSafe()}, 1), made(named(t, "yitter-js"), always(1), always(5)), "8h0m0s ago: the epoch"},
-		"no ids":                         {with(twitter, 1), nil, "it has made none of these"},
+		"no ids":                         {with(twitter, 1), nil, "it has issued none of these"},
 		"an archive":                     {with(twitter, 1), round(live, func(id int64) int64 { return id - 3600_000<<22 }), "1h0m0s ago: the epoch"},
 		"another worker id":              {with(twitter, 2), live, "has worker id 1, which is not stated"},
 		"sequence before worker":         {with(turned, 5), made(pgedge, always(5), upTo(9)), "has worker id 0, which is not stated"},

@@ -147,7 +147,7 @@ func deal(ctx context.Context, c *redisconn.Conn, call redisconn.Call, what stri
 	call.Keys, call.Args = []string{key}, append([]any{!c.Durable}, call.Args...)
 	call.Remedy = fmt.Sprintf("give the key %s another prefix if it is not snowlease's; if it is, delete it", key)
 	if what == "segment" {
-		call.Remedy += ", and create the name anew above all numbers in use"
+		call.Remedy += ", and create the name again above all numbers in use"
 	}
 	call.Passes = []string{"LATE", "BACK"}
 	call.Answer = func(r redisconn.Reply) error {

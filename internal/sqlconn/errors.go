@@ -112,7 +112,7 @@ func (c *Conn) Wrap(ctx context.Context, what string, err error) error {
 	case c.readOnly(err):
 		hint = ": the server is read-only or a replica: use the DSN of the primary"
 	case c.is(err, c.dialect.denied):
-		setup = fmt.Sprintf("%s; if it may not create tables, run %s once by hand", c.grants(), c.definition())
+		setup = fmt.Sprintf("%s; if it may not create tables, run %s once manually", c.grants(), c.definition())
 	}
 	if setup != "" {
 		err, hint = Advise(err), ": "+setup

@@ -134,7 +134,7 @@ func (x *examination) rights(ctx context.Context) {
 		return
 	}
 	x.Judge(may == 0, "rights", fmt.Sprintf("there is no table %s; the account may create it: %v", strings.Join(missing, ", "), may > 0),
-		"run "+x.definition()+" once by hand, and "+x.grants())
+		"run "+x.definition()+" once manually, and "+x.grants())
 }
 
 // may tries the statements that leases need on a table, without touching a row.

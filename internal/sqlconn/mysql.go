@@ -222,7 +222,7 @@ func (x *examination) semiSync(ctx context.Context, has map[string]string) {
 		x.replication(ctx, "replicas, "+plugin+"_wait_point is "+point+": others see a grant before a replica has it", plugin+"_wait_point=AFTER_SYNC")
 	}
 	if has[plugin+alone] == "OFF" {
-		x.replication(ctx, "replicas, "+plugin+alone+" is OFF: without replicas, the server goes on without them", plugin+alone+"=ON")
+		x.replication(ctx, "replicas, "+plugin+alone+" is OFF: without replicas, the server continues without them", plugin+alone+"=ON")
 	}
 	status, _, err := One(ctx, x.Conn, nil, "semisync", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
 	if err == nil && status[1] == "OFF" {
@@ -230,7 +230,7 @@ func (x *examination) semiSync(ctx context.Context, has map[string]string) {
 	}
 	x.waits(ctx, cmp.Or(has["rpl_semi_sync_source_wait_for_replica_count"], has["rpl_semi_sync_master_wait_for_slave_count"])) // MariaDB has none
 	if timeout, err := strconv.ParseUint(has[plugin+"_timeout"], 10, 64); err != nil || timeout < week {
-		x.replication(ctx, "replicas, "+plugin+"_timeout is "+has[plugin+"_timeout"]+" ms: without replicas for so long, the server goes on without them", "a "+plugin+"_timeout of a year")
+		x.replication(ctx, "replicas, "+plugin+"_timeout is "+has[plugin+"_timeout"]+" ms: without replicas for so long, the server continues without them", "a "+plugin+"_timeout of a year")
 	}
 }
 

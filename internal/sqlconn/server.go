@@ -93,6 +93,6 @@ func (c *Conn) Identify(ctx context.Context) (string, error) {
 	case !c.is(err, c.dialect.unreadable):
 		return "", err // of the connection or a starting server, so it may be temporary
 	}
-	return "", Advise(fmt.Errorf("read which server this is, to notice a failover: %w: let the account run %q, or set durable: true (dbseq.WithDurable) if the database loses no acknowledged write",
+	return "", Advise(fmt.Errorf("read which server this is, to detect a failover: %w: let the account run %q, or set durable: true (dbseq.WithDurable) if the database loses no acknowledged write",
 		err, c.named("incarnation").text))
 }

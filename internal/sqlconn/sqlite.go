@@ -124,7 +124,7 @@ func (x *examination) sqlite(_ context.Context, has map[string]string) {
 	late := level == "1" && journal == "wal"
 	broken := level == "0" || journal == "memory" || journal == "off"
 	x.Judge(broken || late && !x.Compares(), "durability", "synchronous is "+name+", journal_mode "+journal,
-		"a crash of the host loses acknowledged grants or the file, and nothing shows it afterwards: set _pragma=synchronous(2) and _pragma=journal_mode(WAL) in the DSN")
+		"a crash of the host loses acknowledged grants or the file, and the loss is undetected: set _pragma=synchronous(2) and _pragma=journal_mode(WAL) in the DSN")
 	if late && x.Compares() {
 		x.Note("durability", "with NORMAL and wal, a power failure can lose the last commits", "set _pragma=synchronous(2) in the DSN if power can fail")
 	}

@@ -29,7 +29,7 @@ func (c *Conn) hasTable(ctx context.Context, name string) (bool, error) {
 
 // NoTable returns an error for a table that is missing.
 func (c *Conn) NoTable(name string) error {
-	return fmt.Errorf("there is no table %s: let a process acquire a worker id first, or run %s by hand", c.Set.Prefix+name, c.definition())
+	return fmt.Errorf("there is no table %s: let a process acquire a worker id first, or run %s manually", c.Set.Prefix+name, c.definition())
 }
 
 // Create creates the missing tables. If tables were found before and are now gone, Create creates

@@ -114,7 +114,7 @@ func (t inTx) usable() error {
 		return fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrTransaction, t.tx)
 	}
 	if !t.store.conn.Answered() {
-		return fmt.Errorf("%w: the store has not answered yet: ask it outside of a transaction first, as numbers.OpenSeries does", numberstore.ErrTransaction)
+		return fmt.Errorf("%w: the store has not answered yet: call it outside of a transaction first, as numbers.OpenSeries does", numberstore.ErrTransaction)
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func TestTakeIsPausedBeforeItRetires(t *testing.T) {
 				r, err := takeover.Take(ctx, old, next)
 				if !patient {
 					require.ErrorIs(t, err, context.Canceled)
-					require.ErrorContains(t, err, `the old side is retired, but worker id 0 was lent to "late" meanwhile; start no new process before `+
+					require.ErrorContains(t, err, `the old side is retired, but worker id 0 was lent to "late" in the meantime; start no new process before `+
 						time.UnixMilli(late.Ceiling+1).UTC().Format(time.RFC3339Nano))
 					r, err = takeover.Take(t.Context(), old, next)
 				}

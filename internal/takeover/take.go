@@ -133,7 +133,7 @@ func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
 		return nil
 	}
 	if err := next.raise(ctx, &hold{Side: h.Side}, r); err != nil {
-		return fmt.Errorf("takeover: the old side is retired, but worker id %d was lent to %q meanwhile; start no new process before %s: %w",
+		return fmt.Errorf("takeover: the old side is retired, but worker id %d was lent to %q in the meantime; start no new process before %s: %w",
 			late.Worker, late.Holder, time.UnixMilli(r.Mark+1).UTC().Format(time.RFC3339Nano), err)
 	}
 	return nil
@@ -174,7 +174,7 @@ func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 			return slots, nil
 		}
 	}
-	return nil, errors.New("its records went on changing after it was retired")
+	return nil, errors.New("its records kept changing after it was retired")
 }
 
 // retire retires the namespace if the side has all of its worker ids. It reports whether it
@@ -253,7 +253,7 @@ func (h *hold) renew(ctx context.Context, i int) error {
 	began := time.Now()
 	g, err := h.Center.Renew(ctx, h.grants[i])
 	if err != nil {
-		return fmt.Errorf("takeover: worker id %d of the old side could not be kept meanwhile; run the takeover again, nearer to its store: %w", h.grants[i].Worker, err)
+		return fmt.Errorf("takeover: worker id %d of the old side could not be kept in the meantime; run the takeover again, nearer to its store: %w", h.grants[i].Worker, err)
 	}
 	h.grants[i], h.renewed[i] = g, began
 	return nil
@@ -281,7 +281,7 @@ func (h *hold) unseal(ctx context.Context) error {
 	var errs []error
 	for _, g := range h.grants {
 		if err := h.Center.Release(ctx, g, g.Floor); err != nil && !errors.Is(err, lease.ErrLost) {
-			errs = append(errs, fmt.Errorf("takeover: give back worker id %d of the old side, which is now not lent for %v: %w", g.Worker, h.Request.TTL, err))
+			errs = append(errs, fmt.Errorf("takeover: release worker id %d of the old side, which stays leased for %v: %w", g.Worker, h.Request.TTL, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -256,7 +256,7 @@ func TestTakeRefuses(t *testing.T) {
 				}
 				return nil
 			})
-		}, says(lease.ErrLost, "could not be kept meanwhile")},
+		}, says(lease.ErrLost, "could not be kept in the meantime")},
 		"clock too far behind for the context": {func(_ *testing.T, s scene) {
 			s.to.Advance(-4 * time.Minute)
 		}, says(context.DeadlineExceeded, "clock is behind")},
