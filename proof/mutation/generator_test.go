@@ -108,7 +108,7 @@ var onGenerator = list{title: "generator", pkg: "internal/generator", mutants: [
 	{"a renewal changes the floor", handoverGo, `|| next.Floor != prev.Floor ||`, `||`, "TestExtendKeepsWorkerAndFloor"},
 	// Stopping.
 	{"a stop moves nothing", handoverGo, raiseAtStop + "\tif old.state == stopped {", "used := g.last.Load()\n\tif old.state == stopped {", "TestEveryInterleavingOfIssuersAndAStop"},
-	{"a stop moves the last use before it takes the range away", handoverGo, swapAtStop + "\tg.pause(markedStop)\n\t// An issuer that has loaded the old term has its value already or gets none, as in\n\t// Adopt. So used covers every id.\n\t" + raiseAtStop, raiseAtStop + "\tg.pause(markedStop)\n\t" + swapAtStop, "TestEveryInterleavingOfIssuersAndAStop"},
+	{"a stop moves the last use before it takes the range away", handoverGo, swapAtStop + "\tg.pause(markedStop)\n\t// As in Adopt, an issuer that has loaded the old term already has its value or gets none. So\n\t// used covers every id.\n\t" + raiseAtStop, raiseAtStop + "\tg.pause(markedStop)\n\t" + swapAtStop, "TestEveryInterleavingOfIssuersAndAStop"},
 	{"a stop leaves the range", handoverGo, swapAtStop, "old := g.term.Load()\n", "TestEveryInterleavingOfIssuersAndAStop"},
 	{"a stop forgets how often the range was dropped", handoverGo, `none(stopped, old.drops, pacer{})`, `none(stopped, 0, pacer{})`, "TestBatchStartsAgainAfterADrop"},
 	{"a batch goes on after a drop", generatorGo, `if t.drops != drops {`, `if false && t.drops != drops {`, "TestBatchStartsAgainAfterADrop"},
