@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/snowlease/snowlease/internal/bounded"
+	"github.com/snowlease/snowlease/internal/option"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/internal/sqlnumbers"
@@ -40,7 +41,7 @@ type Center struct {
 // Open returns an error if an option is invalid, if it does not know the driver, if the DSN has a
 // control character, or if the driver refuses it. For another driver, use New.
 func Open(driverName, dsn string, opts ...Option) (*Center, error) {
-	return centerOn(sqlconn.Open(tables, driverName, dsn, opts...))
+	return centerOn(sqlconn.Open(tables, driverName, dsn, option.All[sqlconn.Options](opts)))
 }
 
 // New returns a center on a pool that the caller keeps and closes. The pool must connect to
@@ -55,7 +56,7 @@ func Open(driverName, dsn string, opts ...Option) (*Center, error) {
 // New opens no connection, as Open. It returns an error if an option is invalid, the pool
 // is nil or the dialect is unknown.
 func New(pool *sql.DB, dialect Dialect, opts ...Option) (*Center, error) {
-	return centerOn(sqlconn.New(tables, pool, dialect, opts...))
+	return centerOn(sqlconn.New(tables, pool, sqlconn.Dialect(dialect), option.All[sqlconn.Options](opts)))
 }
 
 func centerOn(c *sqlconn.Conn, err error) (*Center, error) {

@@ -4,21 +4,24 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/snowlease/snowlease/internal/option"
 	"github.com/snowlease/snowlease/internal/sqlconn"
 )
 
 // A Dialect is a kind of SQL database.
-type Dialect = sqlconn.Dialect
+type Dialect string
 
 // The dialects.
 const (
-	MySQL    = sqlconn.MySQL // also MariaDB
-	Postgres = sqlconn.Postgres
-	SQLite   = sqlconn.SQLite
+	MySQL    Dialect = "mysql" // also MariaDB
+	Postgres Dialect = "postgres"
+	SQLite   Dialect = "sqlite"
 )
 
 // An Option configures Open and New. A nil Option is ignored.
-type Option = sqlconn.Option
+type Option interface{ set }
+
+type set = sqlconn.Option
 
 var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
@@ -26,13 +29,13 @@ var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 // prefix has 1 to 40 characters of a-z 0-9 _ and does not start with a digit. Default:
 // "snowlease_".
 func WithTablePrefix(prefix string) Option {
-	return func(o *sqlconn.Options) error {
+	return option.Func[sqlconn.Options](func(o *sqlconn.Options) error {
 		if !validPrefix.MatchString(prefix) {
 			return fmt.Errorf("dbseq: WithTablePrefix: %q is not 1 to 40 characters of a-z 0-9 _ that start with no digit", prefix)
 		}
 		o.Prefix = prefix
 		return nil
-	}
+	})
 }
 
 // WithDurable declares that the database loses no acknowledged write: one durable server, or
@@ -46,18 +49,18 @@ func WithTablePrefix(prefix string) Option {
 // server that kept running and missed writes that another one acknowledged. With durable true,
 // only missing records start one.
 func WithDurable(durable bool) Option {
-	return func(o *sqlconn.Options) error {
+	return option.Func[sqlconn.Options](func(o *sqlconn.Options) error {
 		o.Durable = durable
 		return nil
-	}
+	})
 }
 
 // WithoutMigrate keeps a center or store from creating its tables. An administrator must
 // run the files of dbseq/schema for the database instead. A missing table is then a
 // lease.ErrSetup.
 func WithoutMigrate() Option {
-	return func(o *sqlconn.Options) error {
+	return option.Func[sqlconn.Options](func(o *sqlconn.Options) error {
 		o.Migrate = false
 		return nil
-	}
+	})
 }

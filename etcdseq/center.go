@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/internal/engine"
+	"github.com/snowlease/snowlease/internal/option"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -17,18 +18,20 @@ import (
 const DefaultPrefix = "snowlease/"
 
 // An Option configures a center in New. A nil Option is ignored.
-type Option func(*store) error
+type Option interface{ set }
+
+type set = option.Option[store]
 
 // WithPrefix sets the prefix of the keys, such as "team/snowlease/". All members of a namespace
 // need the same prefix. It must end with a slash. Default: DefaultPrefix.
 func WithPrefix(prefix string) Option {
-	return func(s *store) error {
+	return option.Func[store](func(s *store) error {
 		if len(prefix) < 2 || !strings.HasSuffix(prefix, "/") || dsn.Plain(prefix) != nil {
 			return fmt.Errorf("etcdseq: prefix %q is not some characters, none of them a control character, and a slash", prefix)
 		}
 		s.prefix = prefix
 		return nil
-	}
+	})
 }
 
 // New returns a center on the client. It does no I/O, and the center never closes the client. The
@@ -44,13 +47,8 @@ func New(client *clientv3.Client, opts ...Option) (lease.Center, error) {
 		return nil, errors.New("etcdseq: the client has no connection of its own: create it with clientv3.New")
 	}
 	s := newStore(client)
-	for _, o := range opts {
-		if o == nil {
-			continue
-		}
-		if err := o(s); err != nil {
-			return nil, err
-		}
+	if err := option.All[store](opts)(s); err != nil {
+		return nil, err
 	}
 	return engine.NewSplit(s), nil
 }

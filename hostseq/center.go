@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/generator"
+	"github.com/snowlease/snowlease/internal/option"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -43,32 +44,34 @@ type loan struct {
 	file *os.File // locked; nil if no record is kept
 }
 
-// Option configures a center in New. A nil Option is ignored.
-type Option func(*center) error
+// An Option configures a center in New. A nil Option is ignored.
+type Option interface{ set }
+
+type set = option.Option[center]
 
 // WithMaxAhead sets how far ids may run ahead of the clock, 0 to 2h. Use the value of
 // Config.MaxAhead of package snowlease. If no record shows the last use of a worker id, ids start
 // that far ahead. Default: 1s, or two time units of the layout if that is longer.
 func WithMaxAhead(d time.Duration) Option {
-	return func(c *center) error {
+	return option.Func[center](func(c *center) error {
 		if d < 0 || d > 2*time.Hour { // twice the longest time unit
 			return fmt.Errorf("local: MaxAhead %v is not from 0 to 2h", d)
 		}
 		c.maxAhead = d
 		return nil
-	}
+	})
 }
 
 // WithClock replaces the clock of the host, for tests and simulations. Default:
 // time.Now.
 func WithClock(now func() time.Time) Option {
-	return func(c *center) error {
+	return option.Func[center](func(c *center) error {
 		if now == nil {
 			return errors.New("local: the clock is nil")
 		}
 		c.now = now
 		return nil
-	}
+	})
 }
 
 // New returns a center that leases worker ids of the layout from the source of cfg. It inspects
@@ -96,15 +99,10 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*ce
 		now:       time.Now,
 		held:      map[holder]*loan{},
 	}
-	for _, o := range opts {
-		if o == nil {
-			continue
-		}
-		if err := o(c); err != nil {
-			return nil, err
-		}
+	err := option.All[center](opts)(c)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	c.choice, err = choose(cfg, layout, h)
 	return c, err
 }

@@ -11,10 +11,12 @@ import (
 // redisseq return one, and redisseq.Dispenser puts Redis in front of another. Only this module
 // implements it.
 type Store interface {
-	numberstore.Store
+	reserver
 	// Close closes the connections that the store has opened, until its next call.
 	Close() error
 }
+
+type reserver = numberstore.Store
 
 // Create creates the name of cfg, whose first number is cfg.Start, for administrators: a store on
 // Redis alone never creates a name itself. After a loss of data, stop running processes first, and

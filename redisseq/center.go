@@ -4,6 +4,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/snowlease/snowlease/internal/engine"
+	"github.com/snowlease/snowlease/internal/option"
 	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -30,7 +31,7 @@ type center struct {
 // New returns ErrClient for nil and for a *redis.Ring, which could break uniqueness. It also
 // fails if an option is invalid or does not suit the client.
 func New(client redis.UniversalClient, opts ...Option) (lease.Center, error) {
-	c, err := redisconn.New(client, opts...)
+	c, err := redisconn.New(client, option.All[redisconn.Conn](opts))
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package redisseq
 import (
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowlease/snowlease/internal/option"
+	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/numbers"
 )
@@ -31,11 +33,11 @@ var ErrChanged = redisnumbers.ErrChanged
 //     above all numbers in use or reserved ahead.
 //   - On a server other than the recorded one, calls return ErrChanged until an administrator
 //     advances the name (snowlease segment advance). If Redis loses no acknowledged write,
-//     WithQuarantine turns this check off.
+//     WithDurable turns this check off.
 //   - Each request contains the greatest number that the process has received, and the store continues
 //     above it.
 func Numbers(client redis.UniversalClient, opts ...Option) (numbers.Store, error) {
-	s, err := redisnumbers.New(client, opts...)
+	s, err := redisnumbers.New(client, option.All[redisconn.Conn](opts))
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +66,7 @@ func Numbers(client redis.UniversalClient, opts ...Option) (numbers.Store, error
 // state of the same server. After Redis was wiped, restarted or replaced by a replica, even
 // briefly, the script drops its segments and continues with a new one above them: numbers are
 // skipped, and never go back. This needs the right to INFO. If Redis never loses an acknowledged
-// write, WithQuarantine turns the comparison off; a loss of all data is detected even then. There
+// write, WithDurable turns the comparison off; a loss of all data is detected even then. There
 // are two limits:
 //
 //   - Old data loaded into a running Redis (RESTORE, DEBUG RELOAD NOSAVE) is not detected by
@@ -72,7 +74,7 @@ func Numbers(client redis.UniversalClient, opts ...Option) (numbers.Store, error
 //   - While two masters accept writes at the same time, each hands out its own segments. Numbers are
 //     still unique, but not in order.
 func Dispenser(client redis.UniversalClient, store numbers.Store, cfg numbers.SegmentConfig, opts ...Option) (numbers.Store, error) {
-	d, err := redisnumbers.NewDispenser(client, store, cfg, opts...)
+	d, err := redisnumbers.NewDispenser(client, store, cfg, option.All[redisconn.Conn](opts))
 	if err != nil {
 		return nil, err
 	}

@@ -5,21 +5,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/option"
 	"github.com/snowlease/snowlease/internal/redisconn"
 )
 
 // An Option configures New, Numbers and Dispenser. A nil Option is ignored.
-type Option = redisconn.Option
+type Option interface{ set }
+
+type set = redisconn.Option
 
 // WithDurable declares that Redis loses no acknowledged write: with appendfsync always, and
 // without failover to a stale replica. By default, a server whose run_id or master_replid differs
 // from the recorded one starts a quarantine; for Numbers, it causes ErrChanged. If durable is
 // true, only missing records do. All members of a namespace should use the same value.
 func WithDurable(durable bool) Option {
-	return func(c *redisconn.Conn) error {
+	return option.Func[redisconn.Conn](func(c *redisconn.Conn) error {
 		c.Durable = durable
 		return nil
-	}
+	})
 }
 
 // WithPrefix sets the prefix of the keys: 1 to 128 printable ASCII characters without spaces and
@@ -27,14 +30,14 @@ func WithDurable(durable bool) Option {
 // "snowlease", for keys such as snowlease:{ns}:lease. All members of a namespace must use the
 // same prefix.
 func WithPrefix(prefix string) Option {
-	return func(c *redisconn.Conn) error {
+	return option.Func[redisconn.Conn](func(c *redisconn.Conn) error {
 		odd := func(r rune) bool { return r <= ' ' || r > '~' || r == '{' || r == '}' }
 		if prefix == "" || len(prefix) > 128 || strings.ContainsFunc(prefix, odd) {
 			return fmt.Errorf("redisseq: prefix %q is not 1 to 128 printable ASCII characters without spaces and braces", prefix)
 		}
 		c.Prefix = prefix
 		return nil
-	}
+	})
 }
 
 // maxWait is the longest timeout of WithWaitReplicas: a keeper gives each call 2 s.
@@ -57,11 +60,11 @@ const maxWait = 2 * time.Second
 //
 // The client must be a *redis.Client or a *redis.ClusterClient that New need not share.
 func WithWaitReplicas(n int, timeout time.Duration) Option {
-	return func(c *redisconn.Conn) error {
+	return option.Func[redisconn.Conn](func(c *redisconn.Conn) error {
 		if n < 0 || n > 0 && (timeout < time.Millisecond || timeout > maxWait) {
 			return fmt.Errorf("redisseq: WithWaitReplicas(%d, %v): give 0 replicas, or more and a timeout of 1ms to %v", n, timeout, maxWait)
 		}
 		c.Replicas, c.WaitTimeout = n, timeout
 		return nil
-	}
+	})
 }

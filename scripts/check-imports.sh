@@ -97,7 +97,7 @@ internal/settings
 lease
 internal/generator internal/prefetch publicid
 snowflake
-internal/bounded internal/dsn internal/fault internal/hostclock internal/numberstore internal/test/logtest internal/test/testserver internal/schema
+internal/bounded internal/dsn internal/fault internal/hostclock internal/numberstore internal/option internal/test/logtest internal/test/testserver internal/schema
 internal/printable internal/test/limit
 END
 standard snowflake

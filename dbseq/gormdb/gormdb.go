@@ -25,6 +25,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/option"
 	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/numbers"
 )
@@ -50,10 +51,10 @@ func Center(db *gorm.DB, opts ...dbseq.Option) (*dbseq.Center, error) {
 		return nil, fmt.Errorf("gormdb: the *gorm.DB is not on a *sql.DB (%w): call dbseq.New with one", err)
 	}
 	dsn, why := dsnOf(db.Dialector)
-	beside := func(o *sqlconn.Options) error {
+	beside := option.Func[sqlconn.Options](func(o *sqlconn.Options) error {
 		o.App, o.Share = app, why
 		return nil
-	}
+	})
 	return dbseq.Open(db.Name(), dsn, append([]dbseq.Option{beside}, opts...)...)
 }
 

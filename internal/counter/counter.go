@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/option"
 	"github.com/snowlease/snowlease/internal/prefetch"
 	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
@@ -100,7 +101,7 @@ type Counter struct {
 // Counter, then client. New accepts the options and clients of redisseq.New, and returns errors
 // of redisseq.New and Config.Validate.
 func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Counter, error) {
-	k, err := redisconn.New(client, opts...)
+	k, err := redisconn.New(client, option.All[redisconn.Conn](opts))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/internal/option"
 )
 
 // A Conn runs scripts on a client. Options set its exported fields before New returns.
@@ -31,18 +33,12 @@ type Conn struct {
 }
 
 // An Option configures a Conn.
-type Option func(*Conn) error
+type Option = option.Option[Conn]
 
 // New returns a Conn to the server of client. New does not connect.
 func New(client redis.UniversalClient, opts ...Option) (*Conn, error) {
 	c := &Conn{Prefix: "snowlease"}
-	var errs []error
-	for _, opt := range opts {
-		if opt != nil {
-			errs = append(errs, opt(c))
-		}
-	}
-	if err := errors.Join(append(errs, c.connect(client))...); err != nil {
+	if err := errors.Join(option.All[Conn](opts)(c), c.connect(client)); err != nil {
 		return nil, err
 	}
 	return c, nil

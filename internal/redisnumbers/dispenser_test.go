@@ -18,6 +18,8 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/option"
+	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
@@ -64,7 +66,7 @@ func ordered(steps ...int64) numbers.SegmentConfig {
 
 func dispenser(t testing.TB, client redis.UniversalClient, b numbers.Store, cfg numbers.SegmentConfig, opts ...redisseq.Option) *redisnumbers.Dispenser {
 	t.Helper()
-	d, err := redisnumbers.NewDispenser(client, b, cfg, opts...)
+	d, err := redisnumbers.NewDispenser(client, b, cfg, option.All[redisconn.Conn](opts))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d

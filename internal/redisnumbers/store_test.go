@@ -2,7 +2,6 @@ package redisnumbers_test
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/option"
+	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/internal/test/redistest"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) { testserver.Main(m) }
 
 func newStore(t testing.TB, s *redistest.Store) *redisnumbers.Store {
 	t.Helper()
-	n, err := redisnumbers.New(s.Client(t), s.Options...)
+	n, err := redisnumbers.New(s.Client(t), option.All[redisconn.Conn](s.Options))
 	require.NoError(t, err)
 	return n
 }
@@ -52,7 +53,7 @@ func TestSegmentsKeepTheContract(t *testing.T) {
 func TestSegmentsComparedFromNowOn(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
-		never, err := redisnumbers.New(s.Client(t), append(slices.Clone(s.Options), redisseq.WithDurable(true))...)
+		never, err := redisnumbers.New(s.Client(t), option.All[redisconn.Conn](s.Options), redisseq.WithDurable(true))
 		require.NoError(t, err)
 		require.NoError(t, never.Create(t.Context(), "shop/orders", 1))
 		compared := newStore(t, s)

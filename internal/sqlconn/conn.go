@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/option"
 )
 
 // Options configure a Conn.
@@ -33,7 +34,7 @@ type Options struct {
 }
 
 // An Option sets Options.
-type Option func(*Options) error
+type Option = option.Option[Options]
 
 // A Conn is a package's connection to the database that has its tables. It is safe for concurrent
 // use.
@@ -61,13 +62,7 @@ type home struct {
 
 func newConn(t Tables, opts []Option) (*Conn, error) {
 	c := &Conn{tables: t, Set: Options{Prefix: "snowlease_", Migrate: true}}
-	var errs []error
-	for _, opt := range opts {
-		if opt != nil {
-			errs = append(errs, opt(&c.Set))
-		}
-	}
-	return c, errors.Join(errs...)
+	return c, option.All[Options](opts)(&c.Set)
 }
 
 // Open returns a Conn with its own pool, so that no busy pool, plugin, read replica or

@@ -16,6 +16,8 @@ import (
 
 	rediscounter "github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/option"
+	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
@@ -140,12 +142,12 @@ func sequence(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Opt
 func small(t *testing.T, client goredis.UniversalClient, opts ...redisseq.Option) {
 	t.Helper()
 	ctx := t.Context()
-	n, err := redisnumbers.New(client, opts...)
+	n, err := redisnumbers.New(client, option.All[redisconn.Conn](opts))
 	require.NoError(t, err)
 	require.NoError(t, n.Create(ctx, "orders/bills", 1))
 	require.ErrorIs(t, n.Create(ctx, "orders/bills", 1), numbers.ErrExists)
 	require.NoError(t, n.Advance(ctx, "orders/bills", 5))
-	d, err := redisnumbers.NewDispenser(client, n, numbers.SegmentConfig{Namespace: "orders", Name: "bills", Strict: true}, opts...)
+	d, err := redisseq.Dispenser(client, n, numbers.SegmentConfig{Namespace: "orders", Name: "bills", Strict: true}, opts...)
 	require.NoError(t, err)
 	_, err = d.Reserve(ctx, numberstore.Request{Name: "orders/bills", N: 1, Start: 1, Max: 1 << 60})
 	require.NoError(t, err)

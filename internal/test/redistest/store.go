@@ -16,25 +16,25 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/internal/test/testserver"
+	"github.com/snowlease/snowlease/redisseq"
 )
 
 // A Store is the Redis of one test.
 type Store struct {
 	Addr        string
 	Admin       *redis.Client
-	Options     []redisconn.Option // for what runs on it
-	StandsStill bool               // only Sleep moves its clock
-	Run, Replid atomic.Int64       // of a miniredis
-	Version     atomic.Value       // of a miniredis
+	Options     []redisseq.Option // for what runs on it
+	StandsStill bool              // only Sleep moves its clock
+	Run, Replid atomic.Int64      // of a miniredis
+	Version     atomic.Value      // of a miniredis
 	Restart     func(testing.TB)
 
 	sleep func(time.Duration)
 }
 
 // NewMini returns a miniredis with a clock that only Sleep moves.
-func NewMini(t testing.TB, options ...redisconn.Option) *Store {
+func NewMini(t testing.TB, options ...redisseq.Option) *Store {
 	t.Helper()
 	m := miniredis.NewMiniRedis()
 	require.NoError(t, m.Start())
@@ -76,14 +76,14 @@ func NewMini(t testing.TB, options ...redisconn.Option) *Store {
 }
 
 // NewReal returns a private Redis, which the test may kill and restart.
-func NewReal(t testing.TB, options ...redisconn.Option) *Store {
+func NewReal(t testing.TB, options ...redisseq.Option) *Store {
 	t.Helper()
 	s, _ := StartReal(t, options...)
 	return s
 }
 
 // StartReal is NewReal, and returns the server too.
-func StartReal(t testing.TB, options ...redisconn.Option) (*Store, *testserver.Server) {
+func StartReal(t testing.TB, options ...redisseq.Option) (*Store, *testserver.Server) {
 	t.Helper()
 	srv := testserver.NewRedis(t)
 	s := &Store{Addr: srv.Addr(), Options: options}
@@ -109,21 +109,21 @@ func StartReal(t testing.TB, options ...redisconn.Option) (*Store, *testserver.S
 }
 
 // StartReplicated starts a Redis and a replica of it.
-func StartReplicated(t testing.TB, options ...redisconn.Option) (s *Store, primary, replica *testserver.Server) {
+func StartReplicated(t testing.TB, options ...redisseq.Option) (s *Store, primary, replica *testserver.Server) {
 	t.Helper()
 	s, primary = StartReal(t, options...)
 	return s, primary, testserver.NewRedisReplica(t, primary)
 }
 
 // At returns a store on another server.
-func At(t testing.TB, srv *testserver.Server, options ...redisconn.Option) *Store {
+func At(t testing.TB, srv *testserver.Server, options ...redisseq.Option) *Store {
 	s := &Store{Addr: srv.Addr(), Options: options, sleep: time.Sleep}
 	s.Admin = s.Client(t)
 	return s
 }
 
 // Engines are the servers that most tests run on.
-var Engines = map[string]func(testing.TB, ...redisconn.Option) *Store{"miniredis": NewMini, "redis": NewReal}
+var Engines = map[string]func(testing.TB, ...redisseq.Option) *Store{"miniredis": NewMini, "redis": NewReal}
 
 // EachEngine runs a test on each of Engines.
 func EachEngine(t *testing.T, test func(t *testing.T, s *Store)) {

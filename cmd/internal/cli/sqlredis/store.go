@@ -18,7 +18,6 @@ import (
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/dsn"
-	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/redisseq"
@@ -85,11 +84,12 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		}
 		o.Closes = append(o.Closes, client.Close)
 		o.Segments = func() (target.Segments, error) {
-			s, err := redisnumbers.New(client, onRedis(with)...)
-			if err == nil {
-				o.Closes = append(o.Closes, s.Close)
+			s, err := redisseq.Numbers(client, onRedis(with)...)
+			if err != nil {
+				return nil, err
 			}
-			return s, err
+			o.Closes = append(o.Closes, s.Close)
+			return s.(target.Segments), nil
 		}
 		c, err := redisseq.New(client, onRedis(with)...)
 		if err != nil {
