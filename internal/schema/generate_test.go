@@ -141,7 +141,7 @@ func (g *generator) source(pkg string) *source {
 	}
 	s := &source{fields: map[string]string{}, constants: map[string][]string{}}
 	g.packages[pkg] = s
-	files, err := filepath.Glob(filepath.Join("../..", strings.TrimPrefix(pkg, module), "*.go"))
+	files, err := filepath.Glob(filepath.Join("../..", strings.TrimPrefix(pkg+"/", module), "*.go"))
 	require.NoError(g.t, err)
 	require.NotEmpty(g.t, files, pkg)
 	for _, name := range files {
