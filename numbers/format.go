@@ -14,13 +14,13 @@ import (
 // A format is the parsed SeriesConfig.Format.
 type format []printer
 
-// A printer appends a part of a format.
+// A printer appends one part of a format.
 type printer func(to []byte, n Number) []byte
 
 var defaults = [...]struct {
 	period Period
 	before string
-	tells  [][]string // what a format needs to tell periods apart, one of each
+	tells  [][]string // the parts that distinguish periods; a format needs one of each element
 }{
 	{none, "", nil},
 	{Day, "{20060102}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"01"}, {"02"}}},
@@ -39,8 +39,8 @@ func (p Period) format() string {
 	return ""
 }
 
-// alike is a format in which the digits of a number or of a date may be the end or the beginning of
-// a scope.
+// alike matches a format in which the digits of a number or a date may be mistaken for the end or
+// the beginning of a scope.
 var alike = regexp.MustCompile(`\{scope\}[0-9]*\{|\}[0-9]*\{scope\}`)
 
 func (p plan) parseFormat(text string) (f format, err error) {
@@ -49,7 +49,7 @@ func (p plan) parseFormat(text string) (f format, err error) {
 		return nil, errors.New("has control characters")
 	}
 	if alike.MatchString(text) {
-		return nil, errors.New("prints two scopes alike: put a character such as - beside {scope}")
+		return nil, errors.New("prints two scopes alike: put a character such as - next to {scope}")
 	}
 	for rest := text; rest != ""; {
 		before, more, found := strings.Cut(rest, "{")
@@ -90,7 +90,7 @@ func (p plan) parseFormat(text string) (f format, err error) {
 	return f, nil
 }
 
-// parsePart returns what prints a part, and what that is.
+// parsePart returns the printer of a part, and the names of the parts of time that it prints.
 func (p plan) parsePart(part string) (one printer, names []string, err error) {
 	if part != "" && strings.Trim(part, "0") == "" && len(part) <= 18 {
 		return func(to []byte, n Number) []byte { return fmt.Appendf(to, "%0*d", len(part), n.Value) }, []string{"0"}, nil
@@ -121,14 +121,14 @@ func (p plan) parsePart(part string) (one printer, names []string, err error) {
 	return p.parseDate(part)
 }
 
-// fiscal prints the fiscal year, by the calendar year in which it ends and some more.
+// fiscal prints the calendar year in which the fiscal year ends, plus more.
 func (p plan) fiscal(more int) printer {
 	return func(to []byte, n Number) []byte {
 		return fmt.Appendf(to, "%02d", (p.year(n.Period).AddDate(1, 0, -1).Year()+more)%100)
 	}
 }
 
-// parseDate parses a part of names that time.Format knows.
+// parseDate parses a part that consists of layout names of time.Format.
 func (p plan) parseDate(part string) (one printer, names []string, err error) {
 	by := p.cfg.Period
 	for rest := part; rest != ""; {
@@ -148,7 +148,7 @@ func (p plan) parseDate(part string) (one printer, names []string, err error) {
 	}
 	return func(to []byte, n Number) []byte {
 		day := n.Period
-		if by == Week { // the ISO year is that of the week's Thursday
+		if by == Week { // the ISO year is the year of the week's Thursday
 			day = day.AddDate(0, 0, 3)
 		}
 		return day.AppendFormat(to, part)
@@ -157,10 +157,11 @@ func (p plan) parseDate(part string) (one printer, names []string, err error) {
 
 // A Number is a number of a Series.
 type Number struct {
-	// Period is the first day of the period, at midnight UTC; zero if the series has none. A row
-	// belongs to it, even if the caller's clock is in the next period by then.
+	// Period is the first day of the period, at midnight UTC. It is zero if the series has no
+	// periods. Record the row under this period, even if the caller's clock has reached the next
+	// one.
 	Period time.Time
-	// Scope is what the number was asked for.
+	// Scope is the scope that was passed to Next, NextTx or Fill.
 	Scope string
 	// Value counts from SeriesConfig.Start in each period.
 	Value int64

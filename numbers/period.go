@@ -2,7 +2,7 @@ package numbers
 
 import "time"
 
-// A Period is after what time numbers begin anew.
+// A Period is the period after which the numbers of a Series start over.
 type Period string
 
 // The periods.
@@ -15,7 +15,7 @@ const (
 	Year    Period = "year"
 )
 
-// begin returns the first day of the period of a time, as a date: midnight UTC. It is zero without
+// begin returns the first day of the period of a time, at midnight UTC. It is zero without
 // periods.
 func (p plan) begin(at time.Time) time.Time {
 	year, month, day := at.Date()
@@ -71,7 +71,8 @@ func (p Period) after(begin time.Time) time.Time {
 	}
 }
 
-// midnight returns when a date begins in a zone. Where the clocks skip midnight, that is later.
+// midnight returns when a date begins in a zone. If the clocks skip midnight, the date begins
+// later.
 func midnight(date time.Time, zone *time.Location) time.Time {
 	year, month, day := date.Date()
 	t := time.Date(year, month, day, 0, 0, 0, 0, zone)
@@ -84,7 +85,8 @@ func midnight(date time.Time, zone *time.Location) time.Time {
 	return t
 }
 
-// base returns the number before the first of a period: the digits of its first day, and ten zeros.
+// base returns the number before the first number of a period: the digits of its first day, and ten
+// zeros.
 func base(begin time.Time) int64 {
 	if begin.IsZero() {
 		return 0
@@ -93,7 +95,7 @@ func base(begin time.Time) int64 {
 	return int64(year*10_000+int(month)*100+day) * perPeriod
 }
 
-// beginOf returns the first day of the period that a number is in.
+// beginOf returns the first day of the period of a number.
 func beginOf(number int64) time.Time {
 	date := int(number / perPeriod)
 	if date == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// answerTime bounds one reservation, in case the store hangs. The prefetched numbers usually
-// last longer.
+// answerTime bounds one reservation, in case the store hangs. Prefetched numbers usually last
+// longer.
 const answerTime = 5 * time.Second
 
 // Segment issues the numbers of a name. All methods are safe for concurrent use.
@@ -28,8 +28,8 @@ type Segment struct {
 	store Store
 }
 
-// OpenSegment returns a Segment of the numbers of cfg that has started: NewSegment, then Start. The
-// caller closes it, and closes the store after it.
+// OpenSegment calls NewSegment and Start, and returns a Segment that has started. The caller closes
+// it, and closes the store after it.
 func OpenSegment(ctx context.Context, store Store, cfg SegmentConfig) (*Segment, error) {
 	i, err := NewSegment(store, cfg)
 	if err == nil {
@@ -41,8 +41,8 @@ func OpenSegment(ctx context.Context, store Store, cfg SegmentConfig) (*Segment,
 	return i, nil
 }
 
-// NewSegment returns a Segment of the numbers of cfg. It issues none before Start, and NewSegment does
-// not contact the store. Errors: those of SegmentConfig.Validate, and one for a nil store.
+// NewSegment returns a Segment of the numbers of cfg. It does not contact the store. The Segment
+// issues no numbers before Start. Errors: those of SegmentConfig.Validate, and one for a nil store.
 func NewSegment(store Store, cfg SegmentConfig) (*Segment, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func NewSegment(store Store, cfg SegmentConfig) (*Segment, error) {
 		Now:     func() time.Duration { return time.Since(base) },
 		Reserve: i.reserve,
 		Final: func(err error) bool {
-			// What works once may be put right, as a password that is changed.
+			// After a success, an operator may correct the setup, such as a changed password.
 			return final(err) || errors.Is(err, lease.ErrSetup) && i.of.Stats().Reservations == 0
 		},
 		Over:  ErrEnd,
@@ -78,21 +78,21 @@ func NewSegment(store Store, cfg SegmentConfig) (*Segment, error) {
 	return i, nil
 }
 
-// reserve asks the store once.
+// reserve makes one request to the store.
 func (i *Segment) reserve(ctx context.Context, n, above int64) (numberstore.Range, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	return numberstore.Reserve(ctx, i.store, i.cfg.request(n, above))
 }
 
-// Start starts a goroutine that prefetches until Close. It waits for the first numbers
-// until ctx ends and retries if the store fails; after an error the Segment is closed. In
-// strict order it looks at the store once, and only a lease.ErrSetup is an error: the first
-// number shows whether the name exists. A second Start before Close is an error and changes
+// Start starts a goroutine that prefetches until Close. It waits for the first numbers until
+// ctx ends, and retries if the store fails. After an error, the Segment is closed. In strict
+// order, Start queries the store once, and only a lease.ErrSetup is an error: a missing name
+// becomes an error of the first Next. A second Start before Close is an error and changes
 // nothing.
 //
-// Errors: ErrUnknown, ErrEnd and ErrClosed, without waiting. ErrUnavailable when ctx
-// ends, or at once with a lease.ErrSetup of the store, such as for a wrong password.
+// Errors: ErrUnknown, ErrEnd and ErrClosed, without waiting. ErrUnavailable when ctx ends, or
+// immediately with a lease.ErrSetup of the store, such as for a wrong password.
 func (i *Segment) Start(ctx context.Context) error {
 	i.of.Reopen()
 	begun, err := i.of.Start(ctx)
@@ -113,7 +113,7 @@ func (i *Segment) Start(ctx context.Context) error {
 	return nil
 }
 
-// look returns why no number can be had from the store before its setup is changed.
+// look returns an error if the store can provide no number until its setup is changed.
 func (i *Segment) look(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -131,8 +131,8 @@ func (i *Segment) look(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close ends the Segment and its goroutine, until another Start. Prefetched numbers are not returned; they
-// are never issued. Close does not close the store. It always returns nil.
+// Close ends the Segment and its goroutine, until another Start. Prefetched numbers are never
+// issued. Close does not close the store. It always returns nil.
 func (i *Segment) Close() error {
 	i.of.Close()
 	return nil
@@ -140,9 +140,9 @@ func (i *Segment) Close() error {
 
 // Next returns the next number. If none is prefetched, it waits for the store until ctx ends.
 //
-// Errors: ErrEnd, ErrUnknown, snowlease.ErrNotStarted and ErrClosed, without waiting. ErrUnavailable when
-// ctx ends, with its cause, or with a lease.ErrSetup if the store never gave a number. The number
-// is then 0.
+// Errors: ErrEnd, ErrUnknown, snowlease.ErrNotStarted and ErrClosed, without waiting.
+// ErrUnavailable when ctx ends, with its cause, or with a lease.ErrSetup if the store never
+// provided a number. The number is then 0.
 func (i *Segment) Next(ctx context.Context) (int64, error) {
 	if n, ok := i.of.Take(); ok {
 		return n, nil
@@ -152,19 +152,19 @@ func (i *Segment) Next(ctx context.Context) (int64, error) {
 	return dst[0], err
 }
 
-// NextIDs fills dst with ascending numbers, which need not be consecutive. It waits
-// like Next and returns the same errors. On error, dst is zeroed and the numbers
-// taken for it are never issued. If Reset is called meanwhile, NextIDs starts again, since a
-// copy of the process may have what it has.
+// NextIDs fills dst with ascending numbers, which need not be consecutive. It waits like Next
+// and returns the same errors. On error, dst is zeroed and the numbers taken for it are never
+// issued. If Reset is called in the meantime, NextIDs starts over, because a copy of the
+// process may hold the same numbers.
 func (i *Segment) NextIDs(ctx context.Context, dst []int64) error {
 	return unavailable(i.of.Fill(ctx, dst, false))
 }
 
-// Reset discards the numbers that are reserved but not issued. It is for a process that
-// may have been copied with its memory, such as a virtual machine restored from a
-// snapshot or a checkpointed container, whose copies hold the same numbers. Call it
-// after the copy resumes and before it asks for a number. Calls in progress ask again; in
-// strict order only they hold numbers.
+// Reset discards the numbers that are reserved but not issued. It is for a process that may
+// have been copied with its memory, such as a virtual machine restored from a snapshot or a
+// checkpointed container: the copies hold the same numbers. Call it after the copy resumes and
+// before it requests a number. Calls in progress query the store again. In strict order, only
+// calls in progress hold numbers.
 func (i *Segment) Reset() { i.of.Reset() }
 
 func unavailable(err error) error {
@@ -174,8 +174,8 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// logChange logs that the store has failed since then with err, or answers again if err is
-// nil.
+// logChange logs that the store has failed with err since a time, or that it responds again if
+// err is nil.
 func (i *Segment) logChange(since time.Time, err error) {
 	if err != nil {
 		i.cfg.Logger.Warn("segment store failing", "segment", i.cfg.key(), "store", i.storeName(), "failing_since", since, "err", err)

@@ -21,8 +21,8 @@ type Series struct {
 	plan
 	store     numberstore.Reader
 	storeName string
-	name      string       // of the series in the store: a dot and the scope follow
-	copies    atomic.Int64 // how often Reset was called
+	name      string       // the name in the store; a dot and the scope follow
+	copies    atomic.Int64 // the number of calls of Reset
 	started   atomic.Bool
 	closed    atomic.Bool
 	issued    atomic.Int64
@@ -31,8 +31,9 @@ type Series struct {
 	stats stats
 }
 
-// NewSeries returns the series of cfg. It issues no number before Start, and NewSeries does not contact the
-// store. Errors: those of SeriesConfig.Validate, and one for a store that cannot do what cfg asks for.
+// NewSeries returns the series of cfg. It does not contact the store. The Series issues no numbers
+// before Start. Errors: those of SeriesConfig.Validate, and one for a store that does not support
+// cfg.
 func NewSeries(store Store, cfg SeriesConfig) (*Series, error) {
 	p, err := cfg.parse()
 	if err != nil {
@@ -43,7 +44,7 @@ func NewSeries(store Store, cfg SeriesConfig) (*Series, error) {
 	}
 	reader, ok := store.(numberstore.Reader)
 	if !ok {
-		return nil, fmt.Errorf("series: %T does not say what it has given: use Numbers of a dbseq.Center", store)
+		return nil, fmt.Errorf("series: %T cannot report the last number of a scope: use Numbers of a dbseq.Center", store)
 	}
 	if _, ok := store.(numberstore.InTx); p.cfg.Gapless && !ok {
 		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use Numbers of a dbseq.Center", store)
@@ -55,7 +56,8 @@ func NewSeries(store Store, cfg SeriesConfig) (*Series, error) {
 	return s, nil
 }
 
-// OpenSeries returns the series of cfg, started. Errors are those of NewSeries and Start.
+// OpenSeries calls NewSeries and Start, and returns a Series that has started. Errors are those
+// of NewSeries and Start.
 func OpenSeries(ctx context.Context, store Store, cfg SeriesConfig) (*Series, error) {
 	s, err := NewSeries(store, cfg)
 	if err != nil {
@@ -67,8 +69,8 @@ func OpenSeries(ctx context.Context, store Store, cfg SeriesConfig) (*Series, er
 	return s, nil
 }
 
-// Start contacts the store, which then has its table. A call whose context has no deadline ends
-// after a minute, like all calls of a Series.
+// Start contacts the store and creates its table if necessary. Like all calls of a Series,
+// Start times out after a minute if ctx has no deadline.
 func (s *Series) Start(ctx context.Context) error {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
@@ -80,27 +82,28 @@ func (s *Series) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the series, until another Start: calls return ErrClosed. It does no I/O, and returns nil.
+// Close ends the series, until another Start: calls return ErrClosed. It does no I/O and always
+// returns nil.
 func (s *Series) Close() error {
 	s.closed.Store(true)
 	return nil
 }
 
-// Tx is a transaction of database/sql: a *sql.Tx, the *sqlx.Tx of sqlx, the field Tx of a bun.Tx,
-// which itself rewrites statements, or what gormdb.Tx returns.
+// Tx is a transaction of database/sql: a *sql.Tx, a *sqlx.Tx, the field Tx of a bun.Tx (a bun.Tx
+// itself rewrites statements), or the result of gormdb.Tx.
 type Tx = numberstore.Tx
 
-// ErrTransaction is returned if a number is asked for in a transaction without SeriesConfig.Gapless, or
-// without one with it.
+// ErrTransaction is returned by NextTx without SeriesConfig.Gapless, and by Next and Fill with it.
 var ErrTransaction = numberstore.ErrTransaction
 
-// NextTx returns the next number of a scope in a transaction, for SeriesConfig.Gapless: a rollback takes the
-// number back. Scopes and errors are those of Next.
+// NextTx returns the next number of a scope in a transaction. It requires SeriesConfig.Gapless. A
+// rollback takes the number back. Scopes and errors are those of Next.
 //
-// The transaction must be of the database of the store. After an error, roll it back. By REPEATABLE
-// READ or more on PostgreSQL, a number fails if the transaction had to wait for another one of the
-// scope, or has read before and others have taken one since: run the transaction again. On MariaDB with
-// innodb_snapshot_isolation, reading first fails by REPEATABLE READ, and waiting too by SERIALIZABLE.
+// The transaction must be on the database of the store. After an error, roll it back. NextTx can
+// fail with a serialization failure: run the transaction again. On PostgreSQL with REPEATABLE READ
+// or SERIALIZABLE, it fails if the transaction had to wait for another one that took a number of
+// the scope, or if it read before others took one. On MariaDB with innodb_snapshot_isolation, it
+// fails after an earlier read with REPEATABLE READ, and also after a wait with SERIALIZABLE.
 func (s *Series) NextTx(ctx context.Context, tx Tx, scope string) (Number, error) {
 	store, ok := s.store.(numberstore.InTx)
 	if !s.cfg.Gapless || !ok {
@@ -119,20 +122,20 @@ func (s *Series) NextTx(ctx context.Context, tx Tx, scope string) (Number, error
 	return s.number(scope, got.First), nil
 }
 
-// Next returns the next number of a scope, such as a tenant: up to 36 characters of
-// A-Z a-z 0-9 _ -, and "" if there is only one.
+// Next returns the next number of a scope, such as a tenant. A scope has up to 36 characters of
+// A-Z a-z 0-9 _ -; it is "" if there is only one.
 //
-// Errors: ErrScope, ErrTransaction, ErrEnd, ErrClock, snowlease.ErrNotStarted,
-// ErrClosed and those of the store.
+// Errors: ErrScope, ErrTransaction, ErrEnd, ErrClock, snowlease.ErrNotStarted, ErrClosed and
+// errors of the store.
 func (s *Series) Next(ctx context.Context, scope string) (Number, error) {
 	var one [1]Number
 	err := s.Fill(ctx, scope, one[:])
 	return one[0], err
 }
 
-// Fill fills dst with the next numbers of a scope, which rise, in as few requests as there are
-// ranges in the store. Errors are those of Next; dst is then zero, and what was taken for it is a
-// gap.
+// Fill fills dst with the next numbers of a scope, in ascending order. It makes one request for
+// each contiguous range. Errors are those of Next. On error, dst is zeroed, and the numbers taken
+// for it are a gap.
 func (s *Series) Fill(ctx context.Context, scope string, dst []Number) error {
 	err := s.fill(ctx, scope, dst)
 	if err != nil {
@@ -160,7 +163,7 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 	}
 }
 
-// ready returns why no number of a scope can be asked for.
+// ready returns the reason why no number of a scope can be requested, or nil.
 func (s *Series) ready(scope string) error {
 	switch {
 	case s.closed.Load():
@@ -186,22 +189,22 @@ func (s *Series) take(ctx context.Context, scope string, dst []Number) error {
 	return nil
 }
 
-// number returns a number of a scope as the caller gets it.
+// number returns the Number for a number in the store.
 func (s *Series) number(scope string, n int64) Number {
 	return s.text.print(Number{Period: beginOf(n), Scope: scope, Value: n % perPeriod})
 }
 
-// reserve asks a store for numbers of a period, or of a later one that the scope is in.
+// reserve reserves numbers of a period, or of a later period if the scope is already in it.
 func (s *Series) reserve(ctx context.Context, store numberstore.Reader, scope string, period time.Time, n int64) (numberstore.Range, error) {
 	for again := true; ; again = false {
 		r := s.request(scope, period, n)
 		began := time.Now()
 		got, err := numberstore.Reserve(ctx, store, r)
-		if again || !errors.Is(err, ErrClock) { // of one scope's record
+		if again || !errors.Is(err, ErrClock) { // an error of one scope's record
 			s.count(began, err)
 		}
 		if !again && errors.Is(err, ErrClock) {
-			return got, fmt.Errorf("%w: %q is on record in a period that has not begun, after %d: correct its row in the table, or wait until it begins", ErrClock, r.Name, base(period))
+			return got, fmt.Errorf("%w: the row of %q is in a period that has not begun, after %d: correct the row, or wait until the period begins", ErrClock, r.Name, base(period))
 		}
 		if !again || !errors.Is(err, ErrEnd) {
 			return got, err
@@ -215,13 +218,13 @@ func (s *Series) reserve(ctx context.Context, store numberstore.Reader, scope st
 		case !later.After(period):
 			return got, err
 		case s.cfg.Period == none || !s.begin(later).Equal(later):
-			return got, fmt.Errorf("%w: %q is on record at %d, which does not fit period %s: correct its row, or name the series anew if its period changed", ErrEnd, r.Name, given, s.cfg.Period)
+			return got, fmt.Errorf("%w: the row of %q has %d, which does not fit period %s: correct the row, or give the series another name if its period changed", ErrEnd, r.Name, given, s.cfg.Period)
 		}
 		period = later
 	}
 }
 
-// current returns the beginning of the period that the clock of this host is in.
+// current returns the beginning of the current period by the clock of this host.
 func (s *Series) current(ctx context.Context) time.Time {
 	return s.begin(hostclock.Now(ctx).In(s.zone))
 }
@@ -243,9 +246,10 @@ func (s *Series) request(scope string, period time.Time, n int64) numberstore.Re
 	return r
 }
 
-// Reset makes calls in progress without Gapless ask again. It is for a process that may have been
-// copied with its memory, such as a virtual machine restored from a snapshot: the copies may have
-// the same answers of the store. Call it after the copy resumes and before it asks for a number.
+// Reset makes calls in progress query the store again, unless the series is gapless. It is for a
+// process that may have been copied with its memory, such as a virtual machine restored from a
+// snapshot: the copies may hold the same numbers. Call it after the copy resumes and before it
+// requests a number.
 func (s *Series) Reset() { s.copies.Add(1) }
 
 // key returns the name of a scope in the store.

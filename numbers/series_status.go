@@ -12,19 +12,20 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// patience is how long a call waits until it says of the store that it does not answer.
+// patience is how long a call must have waited before its timeout counts as a failure of the
+// store.
 const patience = time.Second
 
-// stats are the answers of the store so far.
+// stats are the results of the store so far.
 type stats struct {
 	reservations, failures int64
 	reserved, failed       time.Time // the last success and failure
-	since                  time.Time // the first failure since then
-	err                    error     // of the last answer
+	since                  time.Time // the first failure since the last success
+	err                    error     // the last error, or nil after a success
 }
 
-// count notes an answer of the store to a request that began at a time. What concerns one scope or
-// one caller says nothing about the store.
+// count records the result of a request that began at a time. It ignores errors that concern only
+// one scope or one caller.
 func (s *Series) count(began time.Time, err error) {
 	for _, own := range []error{ErrEnd, ErrUnknown, lease.ErrDamaged, context.Canceled} {
 		if errors.Is(err, own) {
@@ -34,7 +35,7 @@ func (s *Series) count(began time.Time, err error) {
 	if errors.Is(err, context.DeadlineExceeded) && time.Since(began) < patience {
 		return
 	}
-	if s.cfg.Gapless && err != nil && !errors.Is(err, lease.ErrSetup) { // perhaps of the transaction
+	if s.cfg.Gapless && err != nil && !errors.Is(err, lease.ErrSetup) { // the transaction may be the cause
 		return
 	}
 	s.mu.Lock()
@@ -52,8 +53,9 @@ func (s *Series) count(began time.Time, err error) {
 	}
 }
 
-// Healthy returns nil if the store gives numbers, as far as calls have seen, and otherwise the reason
-// why it does not. An error counts for 10 s, since only calls ask the store. Healthy does no I/O.
+// Healthy returns nil if the store provided numbers when it was last called, and otherwise the
+// reason why it did not. An error counts for 10 s, because only calls query the store. Healthy does
+// no I/O.
 func (s *Series) Healthy() error {
 	switch st := s.Status(); st.State {
 	case StateReady:
@@ -67,9 +69,9 @@ func (s *Series) Healthy() error {
 	}
 }
 
-// Status returns the status of the series in this process, over all scopes. It is
-// strict. What only a sequence that prefetches has is zero: Next, Last and Remaining. Issued
-// counts numbers of transactions that were rolled back, too. Status does no I/O.
+// Status returns the status of the series in this process, over all scopes. Strict is true.
+// Next, Last and Remaining, which only sequences with prefetching have, are zero. Issued
+// includes numbers of transactions that were rolled back. Status does no I/O.
 func (s *Series) Status() Status {
 	s.mu.Lock()
 	now := s.stats

@@ -319,7 +319,7 @@ func TestOneScopeSaysNothingAboutTheStore(t *testing.T) {
 	require.NoError(t, s.Healthy())
 	_, err := s.Next(t.Context(), "early")
 	require.ErrorIs(t, err, numbers.ErrClock)
-	require.ErrorContains(t, err, "a period that has not begun, after 209912010000000000: correct its row")
+	require.ErrorContains(t, err, "a period that has not begun, after 209912010000000000: correct the row")
 	require.NoError(t, s.Healthy(), "the process is taken out of service by one tenant")
 }
 
@@ -361,7 +361,7 @@ func TestWrongUse(t *testing.T) {
 	_, err = numbers.NewSeries((*segmentcheck.Memory)(nil), numbers.SeriesConfig{Namespace: "shop", Name: "a"})
 	require.ErrorContains(t, err, "nil")
 	_, err = numbers.NewSeries(struct{ numbers.Store }{new(segmentcheck.Memory)}, numbers.SeriesConfig{Namespace: "shop", Name: "a"})
-	require.ErrorContains(t, err, "does not say what it has given")
+	require.ErrorContains(t, err, "cannot report the last number of a scope")
 	_, err = numbers.NewSeries(new(segmentcheck.Memory), numbers.SeriesConfig{Namespace: "shop", Name: "a", Gapless: true})
 	require.ErrorContains(t, err, "transactions")
 	s, err := numbers.NewSeries(new(segmentcheck.Memory), numbers.SeriesConfig{Namespace: "shop", Name: "a"})

@@ -1,45 +1,44 @@
-// Package history issues backdated ids, which carry times of the past: for late events, and for
-// rows from an archive, an import or another system that must sort where they belong.
+// Package history issues backdated ids, which carry times of the past. They are for late
+// events, and for rows from an archive, an import or another system that must sort by their
+// original time.
 //
 //	past, err := history.New(worker, center.Numbers(), history.Config{})
 //	id, err := past.NextIDAt(ctx, event.Time)
 //	id, err = past.Backfill(founded).NextIDAt(ctx, row.CreatedAt)
 //
-// These ids carry worker ids that no live process is ever given: the Reserved greatest
-// ones of the layout, which Reserved of snowlease.Config keeps out of the pool. The store
-// makes the ids unique across processes and runs. It counts the ids issued so far, per
-// layout and time span (Config.Every, which must not change), and each call takes the next ones in one atomic
-// step. All namespaces of a store that have the same layout share the counters, so a
-// service may change its namespace. If the counters are lost or replaced, together with the
-// record of Since, a running Issuer makes no more ids: its calls fail with
-// numbers.ErrUnknown until the process restarts. The store must not lose its last writes,
-// as in an asynchronous failover, which is undetected. Use a database, not a cache.
+// These ids carry worker ids that no live process holds: the greatest worker ids of the layout,
+// which Reserved of snowlease.Config keeps out of the pool. The store makes the ids unique across
+// processes and runs. It counts the ids issued so far, per layout and time span (Config.Every,
+// which must not change), and each call takes the next ids in one atomic step. All namespaces of a
+// store with the same layout share the counters, so a service may change its namespace. If the
+// counters are lost or replaced, together with the record of Since, a running Issuer makes no more
+// ids: its calls fail with numbers.ErrUnknown until the process restarts. The store must not lose
+// its last writes, for example in an asynchronous failover: such a loss is undetected. Use a
+// database, not a cache.
 //
 // # Which times
 //
-// A store cannot know what other namespaces and stores did before it was first asked. So
+// Before its first use, a store has no record of the ids of other namespaces and stores. So
 // there are two kinds of times:
 //
-//   - From Since on, no live process has the reserved worker ids and no other store
-//     counts. The first process that asks writes Since into the store, some minutes
-//     ahead of its clock.
-//   - Before Since, a live process may have had these worker ids, or another store may
-//     have counted. Backfill allows times before one for which the caller guarantees
-//     that neither happened. Other times are an ErrTime.
+//   - From Since on, no live process has the reserved worker ids and no other store counts. The
+//     first process to need Since writes it into the store, some minutes ahead of its clock.
+//   - Before Since, a live process may have had these worker ids, or another store may have
+//     counted. Backfill allows times before a given time, if the caller guarantees that neither
+//     happened before it. Other times are an ErrTime.
 //
-// A change of the namespace, of Reserved, of Every, of the layout or of the store begins a
-// new Since. Before it begins, every process that used the reserved worker ids under the old
+// A change of the namespace, of Reserved, of Every, of the layout or of the store begins a new
+// Since. Before that time, every process that used the reserved worker ids under the old
 // settings must have stopped. The steps are in docs/upgrade.md in the repository.
 //
 // # Rates
 //
-// Each call is one round trip; NextIDsAt issues many ids in one. A span has Reserved *
-// 2^SequenceBits ids for all of its ticks together, and one row in the store. By default
-// a span is one second. If a tick has fewer than 8,192 ids, a span is shorter, so that
-// each reserved worker id has at least 8,192 ids per second of the past: 131,072 in one
-// second of the default layout, 4,096 in 500 ms of wide, 64 in 7 ms of yitter and
-// jssafe. A span is never shorter than a tick. When it has too few ids left, calls fail
-// with ErrFull.
+// Each call is one round trip; NextIDsAt issues many ids in one round trip. A span has Reserved
+// * 2^SequenceBits ids for all of its ticks together, and one row in the store. By default a
+// span is one second. If a tick has fewer than 8,192 ids, a span is shorter, so that each
+// reserved worker id has at least 8,192 ids per second of the past: 131,072 in one second of
+// the default layout, 4,096 in 500 ms of wide, 64 in 7 ms of yitter and jssafe. A span is never
+// shorter than a tick. When too few ids of a span are left, calls fail with ErrFull.
 package history
 
 import (
@@ -65,46 +64,46 @@ import (
 var (
 	// ErrFull is returned if a span has too few ids left.
 	ErrFull = errors.New("history: no id is left for that time")
-	// ErrTime is returned for a time that is not a past time of the layout, or for
-	// which the reserved worker ids may have issued ids elsewhere.
+	// ErrTime is returned for a time before the layout's epoch or after now, and for a time at
+	// which the reserved worker ids may have been used elsewhere.
 	ErrTime = errors.New("history: the time cannot be used")
 )
 
 // Config configures an Issuer. The zero Config has all defaults.
 type Config struct {
-	// Every is the time span that one counter in the store covers, a whole number of
-	// the time units of the layout. A longer span needs fewer rows, but has no more
-	// ids. All processes must use the same value. Counters of another value count the same
-	// ids, so for Backfill a new value is like another store. Default: 1s, or less with few
-	// sequence bits, so that each reserved worker id has 8,192 ids per second; at least
-	// one time unit.
+	// Every is the time span that one counter in the store covers, a whole number of the time
+	// units of the layout. A longer span needs fewer rows, but does not have more ids. All
+	// processes must use the same value. Counters for different values count the same ids, so
+	// for Backfill a new value is like another store. Default: 1s, or less with few sequence
+	// bits, so that each reserved worker id has 8,192 ids per second, but at least one time
+	// unit.
 	Every time.Duration
-	// Ahead is how far Since lies ahead of the clock of this host when the first
-	// process asks. It must cover how far other clocks and the ids of live processes
-	// may be ahead. At most 72h. Default: 15m.
+	// Ahead is how far Since lies ahead of the clock of the process that writes it. It must
+	// cover how far the clocks of other hosts and the ids of live processes may be ahead. At
+	// most 72h. Default: 15m.
 	Ahead time.Duration
 }
 
-// setup is a Config and what the worker says.
+// setup is a Config with the settings of the worker.
 type setup struct {
 	Config
 	Namespace          string
 	Layout             snowflake.Layout
 	Reserved, Business int64
-	Ready              func() error // returns an error while no ids may be made
+	Ready              func() error // returns an error while no ids may be issued
 }
 
 // perSecond is the default minimum of ids per second of the past for each reserved
 // worker id.
 const perSecond = 8192
 
-// defaultAhead is the default of Config.Ahead. It covers leases of up to 5 min and two
-// clocks that are 5 min off each, the most that a center accepts.
+// defaultAhead is the default of Config.Ahead. It covers leases of up to 5 min, and two clocks
+// that are 5 min off each, which is the most that a center accepts.
 const defaultAhead = 15 * time.Minute
 
-// An Issuer issues backdated ids. It is safe for concurrent use by any number of
-// processes. It and the Issuers of its For and Backfill make one call of the store at a time.
-// So a store that shares two connections with a center leaves one for renewals.
+// An Issuer issues backdated ids. It is safe for concurrent use, and any number of processes
+// may have one. An Issuer and the Issuers from its For and Backfill make one call of the store
+// at a time, so a store that shares two connections with a center leaves one for renewals.
 type Issuer struct {
 	cfg    setup
 	store  numbers.Store
@@ -116,22 +115,22 @@ type Issuer struct {
 	turn  chan struct{} // has an element while ids are made
 }
 
-// since is the record of Since: its Unix ms, times readers, and the number of readers before.
-// So it is never the same again once it was lost or replaced.
+// since is the record of Since: its Unix milliseconds times readers, plus the number of earlier
+// readers. So a record that was lost or replaced never has an earlier value again.
 type since struct {
 	name string
-	own  atomic.Int64 // what the store gave this Issuer; 0 means nothing yet
+	own  atomic.Int64 // the number that the store gave this Issuer, or 0
 }
 
-// readers is how many Issuers may read Since while another one runs. It allows for times
+// readers is how many Issuers may read Since while another one runs. The value allows for times
 // until 2248.
 const readers = 1 << 20
 
 // New returns an Issuer that counts in store, for the namespace, the layout and the reserved worker
-// ids of w. It makes ids once w has borrowed a worker id, even if w loses that later, and until w is
-// closed: the center has then pinned a pool without the reserved worker ids, and found the clock of
-// this host near its own. Before that, calls for ids return the error of w. The caller closes the
-// worker and the store. The error contains all faults of cfg.
+// ids of w. It issues ids from when w has borrowed a worker id, even if w loses it later, until w
+// is closed. By then, the center has pinned a pool without the reserved worker ids, and has found
+// the clock of this host near its own. Before that, calls for ids return the error of w. The caller
+// closes the worker and the store. The error of New contains all faults of cfg.
 func New(w *snowlease.Worker, store numbers.Store, cfg Config) (*Issuer, error) {
 	if w == nil {
 		return nil, errors.New("history: the worker is nil")
@@ -173,8 +172,8 @@ func newIssuer(store numbers.Store, cfg setup) (*Issuer, error) {
 	}, nil
 }
 
-// short hashes text, to keep names short. Texts with equal hashes
-// share counters, which does no harm.
+// short hashes text, to keep names short. Strings with equal hashes share counters, which does
+// no harm.
 func short(text string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(text)) // never an error
@@ -198,19 +197,19 @@ func (i *Issuer) For(business int64) (*Issuer, error) {
 	return &other, nil
 }
 
-// Backfill returns an Issuer that also accepts times before a given time. The caller
-// guarantees: in no tick before that time is there an id with a reserved worker id,
-// except ids that this store has counted for the same layout and Config.Every.
+// Backfill returns an Issuer that also accepts times before a given time. The caller guarantees
+// that no tick before that time has an id with a reserved worker id, except ids that this store
+// has counted for the same layout and Config.Every.
 //
-// This holds
+// This is true
 //
 //   - for the time of the first id of the service;
 //   - for any time, if the worker ids were reserved when the service first started and
 //     Config.Every is still the same;
 //   - after a move to another store, only if the counters were copied;
-//   - after a backup was restored, only for times before all those for which ids were
+//   - after a backup was restored, only for times before the earliest time for which an id was
 //     issued since the backup;
-//   - after the counters were lost, only for times before all those for which ids were
+//   - after the counters were lost, only for times before the earliest time for which an id was
 //     issued.
 func (i *Issuer) Backfill(before time.Time) *Issuer {
 	other := *i
@@ -218,9 +217,9 @@ func (i *Issuer) Backfill(before time.Time) *Issuer {
 	return &other
 }
 
-// Since returns the time from which ids need no Backfill. The first call of all
-// processes writes it into the store, as the clock of this host plus Config.Ahead; call
-// it when a service starts. Later calls of this Issuer do not contact the store.
+// Since returns the time from which ids need no Backfill. The first call of all processes
+// writes it into the store: the clock of this host plus Config.Ahead. Call it when a service
+// starts. Later calls of this Issuer do not contact the store.
 func (i *Issuer) Since(ctx context.Context) (time.Time, error) {
 	own, err := i.own(ctx)
 	if err != nil {
@@ -229,15 +228,15 @@ func (i *Issuer) Since(ctx context.Context) (time.Time, error) {
 	return time.UnixMilli(own / readers), nil
 }
 
-// maxAhead is the maximum of Config.Ahead, and clockFault how far ahead of this process's clock
-// that of the process may have been that wrote Since.
+// maxAhead is the maximum of Config.Ahead. clockFault is how far the clock of the process that
+// wrote Since may have been ahead of this process's clock.
 const maxAhead, clockFault = 72 * time.Hour, 36 * time.Hour
 
 func (i *Issuer) own(ctx context.Context) (int64, error) {
 	if own := i.since.own.Load(); own != 0 {
 		return own, nil
 	}
-	// A store reveals a number only by giving out the next one.
+	// A store reveals a number only by reserving the next one.
 	now := i.now()
 	from := now.Add(i.cfg.Ahead).UnixMilli()
 	r, err := numberstore.Reserve(ctx, i.store, numberstore.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true})
@@ -259,18 +258,18 @@ func (i *Issuer) perSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick(
 // NextIDAt returns an id for the time at, rounded down to a tick of the layout. Ids for
 // one time ascend from call to call while their worker id stays the same.
 //
-// Errors: ErrTime for a time before the epoch of the layout, after now, or before Since
-// without Backfill; ErrFull; numbers.ErrUnknown if the counters were lost;
-// lease.ErrDamaged for a record of Since that no process wrote; the cause of ctx; those of
-// the worker and of the store. The id is then 0.
+// Errors: ErrTime for a time before the epoch of the layout, after now, or before Since without
+// Backfill; ErrFull; numbers.ErrUnknown if the counters were lost; lease.ErrDamaged for a
+// record of Since that no process wrote; the cause of ctx; errors of the worker and of the
+// store. The id is then 0.
 func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	var dst [1]int64
 	err := i.NextIDsAt(ctx, at, dst[:])
 	return dst[0], err
 }
 
-// NextIDsAt fills dst with ascending ids for one time, with one reservation. On error,
-// dst is zeroed and the reserved ids are never issued.
+// NextIDsAt fills dst with ascending ids for one time, with one reservation. Errors are those
+// of NextIDAt. On error, dst is zeroed and the reserved ids are never issued.
 func (i *Issuer) NextIDsAt(ctx context.Context, at time.Time, dst []int64) error {
 	if len(dst) == 0 {
 		return nil
@@ -315,7 +314,7 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 	}
 	span := (at.UnixMilli() - epoch) / i.cfg.Every.Milliseconds()
 	name := i.name + strconv.FormatInt(span, 36)
-	var after int64 // the greatest number that this call took
+	var after int64 // the greatest number that this call reserved
 	for rest := dst; len(rest) > 0; {
 		r, err := numberstore.Reserve(ctx, i.store, numberstore.Request{
 			Name: name, N: min(int64(len(rest)), numberstore.MaxReservation), Above: after, Max: i.perSpan(), Start: 1, Create: true, Family: i.name,

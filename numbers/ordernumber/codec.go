@@ -11,10 +11,10 @@ import (
 var (
 	// ErrCapacity is returned for a number that does not fit Config.Digits.
 	ErrCapacity = errors.New("ordernumber: the number has too many digits")
-	// ErrArgument is returned for arguments without an order number, such as a negative
+	// ErrArgument is returned for arguments that have no order number, such as a negative
 	// number or user, or a year past 9999.
 	ErrArgument = errors.New("ordernumber: the argument is not valid")
-	// ErrSyntax is returned for text that Format cannot produce.
+	// ErrSyntax is returned for a string that Format cannot produce.
 	ErrSyntax = errors.New("ordernumber: not an order number")
 )
 
@@ -34,7 +34,7 @@ type Parts struct {
 	Gene   int64 // the user's id modulo Config.Shards; 0 without a gene
 }
 
-// New returns a Codec, or an error with all faults of cfg.
+// New returns a Codec. The error contains all faults of cfg.
 func New(cfg Config) (*Codec, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -99,9 +99,9 @@ func (c *Codec) join(p Parts) (string, error) {
 	return s, nil
 }
 
-// Parse splits an order number into its parts. It accepts exactly the texts that Format
-// produces: the right length, only digits, a valid date, a gene below Config.Shards,
-// and a correct check digit.
+// Parse splits an order number into its parts. It accepts exactly the strings that Format
+// produces: the right length, only digits, a valid date, a gene below Config.Shards, and a
+// correct check digit.
 //
 // Errors: ErrSyntax.
 func (c *Codec) Parse(s string) (Parts, error) {
