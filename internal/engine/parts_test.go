@@ -36,6 +36,7 @@ func request(namespace string) lease.Request {
 // parts is a SplitStore in memory with the faults of leasetest.
 type parts struct {
 	still bool // only Sleep moves its clock; otherwise it has none
+	host  bool // only Sleep moves the clock of its callers' host
 
 	mu           sync.Mutex
 	values       map[string]map[string]string
@@ -88,13 +89,56 @@ func (p *parts) Swap(_ context.Context, namespace string, was, is map[string]str
 	return strconv.Itoa(p.run), err
 }
 
-func (p *parts) Center(testing.TB) lease.Center { return engine.NewSplit(p) }
+func (p *parts) Center(testing.TB) lease.Center {
+	c := engine.NewSplit(p)
+	if p.host {
+		return byHost{c, p}
+	}
+	return c
+}
+
+// byHost is a center whose callers are on a host with the clock of p.
+type byHost struct {
+	lease.Center
+	p *parts
+}
+
+func (c byHost) on(ctx context.Context) context.Context {
+	return hostclock.With(ctx, func() time.Time {
+		c.p.mu.Lock()
+		defer c.p.mu.Unlock()
+		return c.p.now
+	})
+}
+
+func (c byHost) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	return c.Center.Acquire(c.on(ctx), req)
+}
+
+func (c byHost) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
+	return c.Center.Renew(c.on(ctx), g)
+}
+
+func (c byHost) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	return c.Center.Release(c.on(ctx), g, lastUsed)
+}
+
+func (c byHost) Extras() lease.Extras {
+	e := c.Center.Extras()
+	e.Lister = c
+	e.Init = func(ctx context.Context, req lease.Request) error { return c.Center.Extras().Init(c.on(ctx), req) }
+	return e
+}
+
+func (c byHost) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
+	return c.Center.Extras().Lister.Slots(c.on(ctx), namespace)
+}
 
 func (p *parts) Sleep(d time.Duration) {
 	p.mu.Lock()
 	p.now = p.now.Add(d)
 	p.mu.Unlock()
-	if !p.still {
+	if !p.still && !p.host {
 		time.Sleep(d)
 	}
 }
@@ -152,7 +196,7 @@ func (p *parts) Delete(_ testing.TB, namespace string, worker int64) {
 }
 
 func (p *parts) Traits() leasetest.Traits {
-	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: true, RenewsAlone: !p.still, StandsStill: p.still}
+	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: true, RenewsAlone: !p.still, StandsStill: p.still || p.host}
 }
 
 func TestContractOfParts(t *testing.T) {
@@ -163,7 +207,11 @@ func TestContractOfParts(t *testing.T) {
 // TestContractOfPartsHostClock tests renewals by one Swap.
 func TestContractOfPartsHostClock(t *testing.T) {
 	t.Parallel()
-	leasetest.Run(t, func(testing.TB) leasetest.Store { return newParts(false) })
+	leasetest.Run(t, func(testing.TB) leasetest.Store {
+		p := newParts(false)
+		p.host = true
+		return p
+	})
 }
 
 func TestOperatorOfParts(t *testing.T) {
