@@ -133,7 +133,7 @@ func (g *generator) value(typ reflect.Type) *node {
 	return &node{Type: "integer"}
 }
 
-const module = "github.com/snowlease/snowlease/"
+const module = "github.com/snowlease/snowlease"
 
 func (g *generator) source(pkg string) *source {
 	if s := g.packages[pkg]; s != nil {
