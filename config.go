@@ -21,8 +21,8 @@ type Config struct {
 	// Layout is the layout of the ids. The namespace pins it. Default: the default layout of
 	// package snowflake.
 	Layout snowflake.Layout
-	// Workers is the range of worker ids that this process may borrow, such as "0-15". Disjoint
-	// ranges let two centers serve one stream of ids. Default: all worker ids of the pool.
+	// Workers is the range of worker ids that this process may borrow, such as "0-15". With disjoint
+	// ranges, two centers can serve one stream of ids. Default: all worker ids of the pool.
 	Workers Workers
 	// Reserved is the number of the highest worker ids to keep out of the pool, such as for package
 	// history. The namespace pins the number of worker ids that remain. Default: 0.
@@ -73,9 +73,9 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Workers is a range of worker ids, the first and the last with a hyphen between them, such as
-// "0-15". It contains all worker ids of Config.Reserved or none of them, and those are never
-// lent. "" is the range of all.
+// Workers is a range of worker ids: the first and the last, separated by a hyphen, such as "0-15".
+// It contains all worker ids of Config.Reserved, which are never leased, or none of them. "" means
+// all worker ids.
 type Workers string
 
 func (c Config) withDefaults() Config {
