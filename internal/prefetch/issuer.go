@@ -60,7 +60,7 @@ type Issuer struct {
 	cur atomic.Pointer[chunk]
 	Policy
 
-	turn   atomic.Pointer[turn]
+	round  atomic.Pointer[round]
 	kick   chan struct{} // one element: a chunk may be due
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the goroutine has ended
@@ -92,9 +92,9 @@ type chunk struct {
 	next  atomic.Pointer[chunk]
 }
 
-// A turn lasts from one answer of the store to the next.
-type turn struct {
-	err   error        // the answer that the turn began with
+// A round lasts from one answer of the store to the next.
+type round struct {
+	err   error        // the answer that the round began with
 	short atomic.Int64 // how many numbers callers wait for
 	done  chan struct{}
 }
@@ -104,7 +104,7 @@ func New(p Policy) *Issuer {
 	e := &Issuer{Policy: p, kick: make(chan struct{}, 1), done: make(chan struct{})}
 	e.dice = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	e.cur.Store(e.chunk(numberstore.Range{First: 1}, 0, 0))
-	e.turn.Store(&turn{err: p.NotStarted, done: make(chan struct{})})
+	e.round.Store(&round{err: p.NotStarted, done: make(chan struct{})})
 	e.stats.Step = p.Step
 	e.cancel = func() { close(e.done) }
 	return e
@@ -167,7 +167,7 @@ func (e *Issuer) Close() {
 
 // Standing returns NotStarted, Stopped, or nil.
 func (e *Issuer) Standing() error {
-	if err := e.turn.Load().err; errors.Is(err, e.NotStarted) || errors.Is(err, e.Stopped) {
+	if err := e.round.Load().err; errors.Is(err, e.NotStarted) || errors.Is(err, e.Stopped) {
 		return err
 	}
 	return nil
@@ -194,7 +194,7 @@ func (e *Issuer) AtHand(none error) (int64, error) {
 		if n, ok := e.Take(); ok {
 			return n, nil
 		}
-		t := e.turn.Load() // before the chain, as in advance
+		t := e.round.Load() // before the chain, as in advance
 		if e.move(c) {
 			continue
 		}
@@ -297,7 +297,7 @@ func (e *Issuer) First(ctx context.Context, final func(error) bool) error {
 // number of numbers that the caller still needs.
 func (e *Issuer) advance(ctx context.Context, c *chunk, lack int64, final func(error) bool) error {
 	for waiting := false; ; {
-		t := e.turn.Load() // before the chain: the end of the turn announces later links
+		t := e.round.Load() // before the chain: the end of the round announces later links
 		if e.move(c) {
 			return nil
 		}
@@ -368,7 +368,7 @@ func (e *Issuer) try(ctx context.Context, final func(error) bool, attempt func()
 		why = err
 		select {
 		case <-time.After(e.pause(err, delay)):
-		case <-e.turn.Load().done: // by Close
+		case <-e.round.Load().done: // by Close
 		case <-ctx.Done():
 			return e.ended(ctx, err)
 		}

@@ -92,7 +92,7 @@ func (e *Issuer) link(ctx context.Context, tail *chunk, step int64) *chunk {
 	}
 }
 
-func (e *Issuer) short() int64 { return e.turn.Load().short.Load() }
+func (e *Issuer) short() int64 { return e.round.Load().short.Load() }
 
 // Ask calls the store once and records the answer. If n is 0, it reserves nothing.
 func (e *Issuer) Ask(ctx context.Context, n int64, own bool) (got numberstore.Range, err error) {
@@ -110,7 +110,7 @@ func (e *Issuer) Ask(ctx context.Context, n int64, own bool) (got numberstore.Ra
 }
 
 func (e *Issuer) report(err error) {
-	close(e.turn.Swap(&turn{err: err, done: make(chan struct{})}).done)
+	close(e.round.Swap(&round{err: err, done: make(chan struct{})}).done)
 }
 
 // Reset discards the numbers that are reserved but not issued. It is for a process that may have
