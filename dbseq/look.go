@@ -87,7 +87,7 @@ type view struct {
 	known       int64 // slots below Pool
 	soonest     int64 // the last millisecond before the first slot of the range is free
 	ahead       int64 // the same if ranges may begin ahead of the clock
-	hold        int64 // of the pins that the slots show
+	least, hold int64 // the least and the greatest Slot.Hold
 	held        record
 }
 
@@ -135,7 +135,7 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 	v, _, err = sqlconn.One(ctx, c.conn, nil, "look", k.args, func(v *view) []any {
 		return []any{
 			&v.now, &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
-			&v.known, &v.soonest, &v.ahead, &v.hold,
+			&v.known, &v.soonest, &v.ahead, &v.least, &v.hold,
 			&v.held.there, &v.held.worker, &v.held.token, &v.held.ver, &v.held.ticket,
 			&v.held.since, &v.held.floor, &v.held.expires, &v.held.mark,
 		}
@@ -204,7 +204,7 @@ func (c *Center) sound(ctx context.Context, k *call, v *view) (bool, error) {
 // for was by another pin than the one on record now.
 func (c *Center) join(ctx context.Context, k *call, v view) (changed bool, err error) {
 	before, stored := k.pin, lease.ParsePin(v.pin)
-	pin, err := rules.Joined(stored, k.known, v.hold, k.req)
+	pin, err := rules.Joined(stored, k.known, v.least, v.hold, k.req)
 	if err != nil {
 		return false, err
 	}

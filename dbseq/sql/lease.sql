@@ -18,12 +18,13 @@
 SELECT {now}, COALESCE({incarnation}, ''),
        m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
-       s.known, s.soonest, s.ahead, s.hold,
+       s.known, s.soonest, s.ahead, s.least, s.hold,
        h.slot IS NOT NULL, COALESCE(h.slot, 0), COALESCE(h.token, 0), COALESCE(h.ver, 0), COALESCE(h.ticket, 0),
        COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0)
   FROM (SELECT COUNT(*) AS known,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms - :ahead) END), 0) AS ahead,
+               COALESCE(MIN(hold_ms), 0) AS least,
                COALESCE(MAX(hold_ms), 0) AS hold,
                MIN(CASE WHEN owner = :owner AND CASE WHEN :slot < 0 THEN expires_ms >= {now} + :skew ELSE slot = :slot END
                           OR owner = :spent AND :slot < 0 THEN slot END) AS held

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +13,8 @@ import (
 // look precedes every verb. It refuses a member that may not join, and raises the pin to its
 // request. It starts a quarantine if records are missing or the store is a different one.
 func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lease.Request) (Namespace, lease.Pin, error) {
-	pin, err := Joined(ns.Meta.Pin, known, ns.hold(), req)
+	least, most := ns.holds()
+	pin, err := Joined(ns.Meta.Pin, known, least, most, req)
 	if err != nil {
 		return ns, pin, err
 	}
@@ -88,15 +90,17 @@ func (e Evidence) Loss() string {
 	return strings.Join(seen, "; ")
 }
 
-// hold returns how long after a loss of other records a forgotten grant may last, by the slots.
-func (ns Namespace) hold() (longest int64) {
+// holds returns the least and the greatest Hold that the slots show.
+func (ns Namespace) holds() (least, most int64) {
 	if ns.Part != nil {
-		return ns.Part.Hold
+		return cmp.Or(ns.Part.Least, ns.Part.Hold), ns.Part.Hold
 	}
 	for _, s := range ns.Slots {
-		longest = max(longest, s.Hold)
+		if most = max(most, s.Hold); s.Hold > 0 && (least == 0 || s.Hold < least) {
+			least = s.Hold
+		}
 	}
-	return longest
+	return least, most
 }
 
 // reincarnated reports whether the store is not the one on record.

@@ -8,18 +8,18 @@ import (
 )
 
 // Joined returns the pin of a namespace once a member has joined it. stored is what is on record,
-// zero if nothing is, and then hold is how long, by the slots that are left, a forgotten grant may
-// last. known is what was on record when the member was lent its grant, if it has one: if less is
-// on record now, others have opened the namespace anew, and their quarantine need not cover the
-// grant.
-func Joined(stored, known lease.Pin, hold int64, req lease.Request) (lease.Pin, error) {
+// zero if nothing is. Then least and most are how long, in milliseconds, a forgotten grant may last by
+// the slots that are left, which can differ. known is what was on record when the member was lent its
+// grant, if it has one: if less is on record now, others have opened the namespace anew, and their
+// quarantine need not cover the grant.
+func Joined(stored, known lease.Pin, least, most int64, req lease.Request) (lease.Pin, error) {
 	before, ok := known.Join(req)
 	joined := ok && before == known
 	if from := req.Pin(); stored == noPin {
 		if joined {
 			from = known
 		}
-		stored = holding(from, hold, req)
+		stored = holding(from, least, most, req)
 	}
 	pin, ok := stored.Join(req)
 	if c := stored.Change; !c.Falls && c.MaxTTL > 0 && pin.Skew > stored.Skew {
@@ -27,25 +27,25 @@ func Joined(stored, known lease.Pin, hold int64, req lease.Request) (lease.Pin, 
 		// from it, and what slots show does not grow by being read back.
 		pin.MaxTTL = max(stored.Hold()-pin.Skew, c.MaxTTL, req.MaxTTL)
 	}
-	least := known
+	needed := known
 	if known.Change != (lease.PinChange{}) { // the grant keeps to the lower values
-		least.MaxTTL, least.Skew = known.Change.MaxTTL, known.Change.Skew
+		needed.MaxTTL, needed.Skew = known.Change.MaxTTL, known.Change.Skew
 	}
-	if !ok || joined && stored.Hold() < least.Hold() {
+	if !ok || joined && stored.Hold() < needed.Hold() {
 		asked := req.Pin()
-		asked.MaxTTL, asked.Skew = max(asked.MaxTTL, least.MaxTTL), max(asked.Skew, least.Skew)
+		asked.MaxTTL, asked.Skew = max(asked.MaxTTL, needed.MaxTTL), max(asked.Skew, needed.Skew)
 		return pin, &lease.MismatchError{Namespace: req.Namespace, Stored: stored, Asked: asked}
 	}
 	return pin, nil
 }
 
-// holding returns p with a Hold of at least hold milliseconds, if any slot is left that shows it. If
-// they differ, p is raised from the lower values: nobody knows since when the greater ones are on
-// record.
-func holding(p lease.Pin, hold int64, req lease.Request) lease.Pin {
+// holding returns p with a Hold of at least most milliseconds, if any slot is left that shows it. If p
+// or another slot has less, p is raised from the lowest values: nobody knows since when the greater ones
+// are on record, and the next loss may leave only the slot that shows the least.
+func holding(p lease.Pin, least, most int64, req lease.Request) lease.Pin {
 	const longest = 24 * time.Hour // of MaxTTL
-	shown := time.Duration(hold) * time.Millisecond
-	if shown == 0 || shown == p.Hold() {
+	lowest, shown := time.Duration(least)*time.Millisecond, time.Duration(most)*time.Millisecond
+	if shown == 0 || shown == p.Hold() && lowest == shown {
 		return p
 	}
 	req.MaxTTL, req.Skew = p.MaxTTL, p.Skew
@@ -53,7 +53,7 @@ func holding(p lease.Pin, hold int64, req lease.Request) lease.Pin {
 		req.MaxTTL = min(shown-p.Skew, longest)
 		req.Skew = shown - req.MaxTTL
 	}
-	p.MaxTTL, p.Change = min(p.Used(), shown-p.Skew), lease.PinChange{}
+	p.MaxTTL, p.Change = min(p.Used(), lowest-p.Skew), lease.PinChange{}
 	if p.MaxTTL <= 0 {
 		p.MaxTTL = lease.MinTTL
 	}

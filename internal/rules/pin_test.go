@@ -31,7 +31,7 @@ func TestJoined(t *testing.T) {
 		"it has fallen":                {pin(m, s, lease.PinChange{}), pin(2*m, 2*s, falls), false},
 		"as much in all, another part": {pin(m+s, s, lease.PinChange{}), pin(m, 2*s, lease.PinChange{}), false},
 	} {
-		_, err := Joined(c.stored, c.known, 0, req)
+		_, err := Joined(c.stored, c.known, 0, 0, req)
 		require.Equal(t, c.stops, err != nil, name)
 	}
 }
@@ -47,9 +47,34 @@ func TestHoldOfSlots(t *testing.T) {
 		12_000: "max_ttl=30s skew=2s raised_from=10s/2s at=0",
 		2_000:  "max_ttl=30s skew=2s raised_from=100ms/2s at=0",
 	} {
-		pin, err := Joined(lease.Pin{}, lease.Pin{}, hold, req)
+		pin, err := Joined(lease.Pin{}, lease.Pin{}, hold, hold, req)
 		require.NoError(t, err)
 		require.Equal(t, "layout={l} pool=2 "+want, pin.String())
+	}
+	// The next loss may leave only the slot that shows the least.
+	for least, want := range map[int64]string{
+		12_000: "max_ttl=30s skew=2s raised_from=10s/2s at=0",
+		31_000: "max_ttl=30s skew=2s raised_from=29s/2s at=0",
+	} {
+		pin, err := Joined(lease.Pin{}, lease.Pin{}, least, 32_000, req)
+		require.NoError(t, err)
+		require.Equal(t, "layout={l} pool=2 "+want, pin.String())
+	}
+}
+
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ns          Namespace
+		least, most int64
+	}{
+		"none":                {Namespace{}, 0, 0},
+		"slots":               {Namespace{Slots: []Slot{{Hold: 7}, {}, {Hold: 5}, {Hold: 9}}}, 5, 9},
+		"a part":              {Namespace{Part: &Part{Least: 5, Hold: 9}}, 5, 9},
+		"a part without some": {Namespace{Part: &Part{Hold: 9}}, 9, 9},
+	} {
+		least, most := c.ns.holds()
+		require.Equal(t, []int64{c.least, c.most}, []int64{least, most}, name)
 	}
 }
 
@@ -69,7 +94,7 @@ func TestHoldIsReadBack(t *testing.T) {
 				req := request(byte(m))
 				req.MaxTTL, req.Skew = maxTTLs[m]*time.Second, time.Duration(m+1)*time.Second
 				var err error
-				pin, err = Joined(pin, lease.Pin{}, hold, req)
+				pin, err = Joined(pin, lease.Pin{}, hold, hold, req)
 				require.NoError(t, err)
 				require.NoError(t, lease.ParsePin(pin.String()).Err())
 				require.GreaterOrEqual(t, pin.MaxTTL, req.MaxTTL)

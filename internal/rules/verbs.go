@@ -136,7 +136,7 @@ func (ns Namespace) RenewAlone(now int64, incarnation string, g lease.Grant) (Na
 
 // InOrder reports whether RenewAlone extends g without a look at other records.
 func (ns Namespace) InOrder(now int64, incarnation string, g lease.Grant) bool {
-	pin, err := Joined(ns.Meta.Pin, lease.Pin{}, 0, g.Request)
+	pin, err := Joined(ns.Meta.Pin, lease.Pin{}, 0, 0, g.Request)
 	if err != nil || pin != ns.Meta.Pin || pin.Change != (lease.PinChange{}) || ns.Meta.reincarnated(incarnation) || g.Floor < ns.Meta.Quarantine {
 		return false
 	}

@@ -77,7 +77,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	// Who may ask.
 	{"a clock far off is not refused", "dbseq/look.go", `if !k.veto {`, `if k != nil {`, onTheClock + "a client whose clock is far off is refused before anything is written"},
 	{"a quarantine of who asks", "dbseq/look.go", `rules.QuarantineEnd(0, k.pin)`, `rules.QuarantineEnd(0, k.req.Pin())`, onTheClock + "a quarantine covers members with a greater MaxTTL and skew"},
-	{"a holder is not told that its grant is not covered", "dbseq/look.go", `rules.Joined(stored, k.known, v.hold, k.req)`, `rules.Joined(stored, lease.Pin{}, v.hold, k.req)`, onTheClock + "a holder learns that the namespace was opened anew by who allows for less"},
+	{"a holder is not told that its grant is not covered", "dbseq/look.go", `rules.Joined(stored, k.known, v.least, v.hold, k.req)`, `rules.Joined(stored, lease.Pin{}, v.least, v.hold, k.req)`, onTheClock + "a holder learns that the namespace was opened anew by who allows for less"},
 	{"who joins waits until a failover is noticed", "dbseq/look.go", `if !joins && max(stored.Change.At`, `if max(stored.Change.At`, "TestJoinAfterAFailover"},
 	{"the pin is not raised", "dbseq/look.go", `if err == nil && v.there && pin != stored {`, `if false {`, onTheClock + "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"a raise is never used", "dbseq/look.go", `next := rules.Advanced(k.pin, v.now)`, `next := k.pin`, onTheClock + "a member with greater times stops nobody and is lent them when a loss allows for them"},
@@ -85,7 +85,8 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"slots do not show a raise", "dbseq/sql/lease.sql#carry", `hold_ms < :kept`, `hold_ms < 0`, onTheClock + "a raise outlives the records of its member and of the namespace"},
 	{"the end of a raise is decided on another server", statements + "#repin", ` OR {same})`, ` OR :anywhere = 0)`, "TestRaiseIsDecidedByWhatWasSeen/another server, to which the slots have not come"},
 	{"the end of a raise is decided long after it was seen", statements + "#repin", `{now} <= :until`, `:until > 0`, "TestRaiseIsDecidedByWhatWasSeen/a pause"},
-	{"what slots show counts for nothing", "dbseq/look.go", `rules.Joined(stored, k.known, v.hold, k.req)`, `rules.Joined(stored, k.known, 0, k.req)`, onTheClock + "a raise outlives the records of its member and of the namespace"},
+	{"slots show only the most", statements + "#look", `COALESCE(MIN(hold_ms), 0)`, `COALESCE(MAX(hold_ms), 0)`, "TestRaiseLostTwice"},
+	{"what slots show counts for nothing", "dbseq/look.go", `rules.Joined(stored, k.known, v.least, v.hold, k.req)`, `rules.Joined(stored, k.known, 0, 0, k.req)`, onTheClock + "a raise outlives the records of its member and of the namespace"},
 	{"a pin falls before a loss counts", "dbseq/look.go", `if k.loss(v) != "" || k.compares`, `if k.compares`, onTheClock + "a loss counts by what a pin is about to fall from"},
 	{"a pin never falls", "dbseq/acquire.go", `pin := rules.Proposed(k.pin, g); pin != k.pin`, `pin := rules.Proposed(k.pin, g); false`, onTheClock + "what the namespace allows for falls when nobody needs it"},
 	{"no pin", "dbseq/look.go", "if err != nil {\n\t\treturn false, err\n\t}\n\tk.pinned(pin)", "if err != nil {\n\t\terr = nil\n\t}\n\tk.pinned(pin)", onTheClock + "members that differ are refused"},
