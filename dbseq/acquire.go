@@ -12,8 +12,8 @@ import (
 )
 
 // Acquire lends a free worker id: the one that a ticket chooses, or else the least
-// recently used. It takes 4 statements, and a fifth to delete the ticket of the former
-// holder; the first call takes more, a repeated one 2. Errors are those of lease.Center.
+// recently used. It takes 4 statements, and a fifth to delete the ticket of the previous
+// holder; the first call takes more, a repeated one 2. lease.Center lists the errors.
 func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant, err error) {
 	if err := req.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -107,9 +107,9 @@ func (k *call) full(v view) error {
 	}
 }
 
-// lendAgain lends what is on record for the owner. It does so by a write, which raises nothing if the
-// grant lies above the quarantine: what a look shows may not be committed, or not be on the
-// standbys, but once the later write is, that is. done is false if the record has changed.
+// lendAgain leases the owner's recorded worker id again. It rewrites the record, even if nothing
+// changes in it, because a read may show data that is not committed or not replicated. Once the later
+// write is, the earlier one is too. done is false if the record has changed.
 func (c *Center) lendAgain(ctx context.Context, k *call, v view) (g lease.Grant, done bool, err error) {
 	r, here := v.held, *k
 	here.args = k.args.With(sqlconn.Args{"slot": r.worker})
@@ -123,8 +123,8 @@ func (c *Center) lendAgain(ctx context.Context, k *call, v view) (g lease.Grant,
 	return k.grant(r), done, err
 }
 
-// proposed returns a new grant once it is on record that the pin may fall. That depends on nothing,
-// so errors do not count.
+// proposed records that the pin may fall, and returns the new grant. Nothing depends on that record,
+// so errors are ignored.
 func (c *Center) proposed(ctx context.Context, k *call, g lease.Grant) lease.Grant {
 	if pin := rules.Proposed(k.pin, g); pin != k.pin {
 		_ = c.repin(ctx, k, k.pin, pin, g.Now, true)
@@ -152,7 +152,7 @@ func (c *Center) draw(ctx context.Context, k *call) (ticket int64, err error) {
 
 // claim tries the free slots in turn, each with one conditional update, until it wins
 // one. It returns an empty record if it wins none. The ticket of the record is the
-// former holder's.
+// previous holder's.
 func (c *Center) claim(ctx context.Context, k *call, v view, ticket int64) (record, error) {
 	at := k.req.First + ticket%(k.req.Last-k.req.First+1)
 	if ticket == 0 {

@@ -32,8 +32,8 @@ type Center struct {
 // user:password@tcp(host:3306)/database for mysql. The DSN names a database. The center adds to it
 // what its statements need, and cuts white space at its end. SQLite must be in a file.
 //
-// A call ends with its context if the driver's calls do. Those of lib/pq may wait for a server that
-// is paused or cut off until TCP gives up: prefer pgx.
+// A call ends with its context if the driver's calls do. The calls of lib/pq may wait until TCP
+// gives up on a server that is paused or cut off: prefer pgx.
 //
 // Open opens no connection; the first call connects, and the first Acquire or Init creates
 // the tables. The caller closes the center after its last use.
@@ -95,8 +95,8 @@ func (c *Center) Extras() lease.Extras {
 // UPDATE on the table.
 func (c *Center) Numbers() numbers.Store { return c.numbers }
 
-// Close closes the pools that the center opened: that of the leases until the next Acquire, that of
-// Numbers until the next call. It releases no worker id.
+// Close closes the pools that the center opened. The next Acquire opens the pool of the leases again,
+// and the next call of Numbers its own. Close releases no worker id.
 func (c *Center) Close() error {
 	defer c.beside.Reopen()
 	return errors.Join(c.beside.Close(), c.conn.Close())

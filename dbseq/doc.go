@@ -14,8 +14,8 @@
 //
 // Open gives a center a pool of its own, with at most 2 connections (SQLite: 1), so that no
 // transaction, replica or busy pool of the application interferes with renewals. New puts
-// it on a pool of yours, such as that of stdlib.OpenDBFromPool for a pgxpool.Pool: renewals
-// then wait while all its connections are busy. Numbers are small numbers in the same database.
+// it on a pool that you pass, such as the result of stdlib.OpenDBFromPool for a pgxpool.Pool:
+// renewals then wait while all its connections are busy. Numbers are small numbers in the same database.
 //
 // Each statement commits on its own and reads the server's clock once, so neither the time
 // zone of the session nor the isolation level matters. A statement that loses against another
@@ -43,7 +43,7 @@
 //
 // # Loss of data
 //
-// Unless WithDurable is set, another incarnation than the one on record counts as a
+// Unless WithDurable is set, an incarnation other than the recorded one counts as a
 // loss. Any account may read it, unless that was revoked:
 //
 //   - MySQL: server_uuid, hostname, port, and the second of the start, which is the time
@@ -64,7 +64,7 @@
 //
 //   - the slot and the quarantine are as the borrower saw them;
 //   - the slot is free;
-//   - the server is the one on record;
+//   - the server is the recorded one;
 //   - the caller's clock agrees with the server's.
 //
 // The new holder of a slot deletes the ticket of the previous one.

@@ -9,7 +9,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// init is that of lease.Extras. It creates the tables if necessary.
+// init implements lease.Extras.Init. It creates the tables if necessary.
 func (c *Center) init(ctx context.Context, req lease.Request) error {
 	if err := req.Validate(); err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 // A call is one Acquire, Renew, Release or Init.
 type call struct {
 	req   lease.Request
-	known lease.Pin     // what was on record when the grant was lent
-	pin   lease.Pin     // what is expected on record
+	known lease.Pin     // the recorded pin when the grant was made
+	pin   lease.Pin     // the pin that should be recorded
 	by    lease.Request // req as the pin allows for it
 	start time.Time
 	args  sqlconn.Args
@@ -48,7 +48,7 @@ func (c *Center) newCall(req lease.Request, known lease.Pin, borrow bool) *call 
 	return k
 }
 
-// pinned notes what is on record, and which all later changes expect there.
+// pinned keeps the recorded pin, which all later changes compare.
 func (k *call) pinned(pin lease.Pin) {
 	k.pin, k.by = pin, rules.By(pin, k.req)
 	a := k.args
@@ -80,7 +80,7 @@ type view struct {
 	incarnation string // of the server that answered, empty if it does not reveal it
 	there       bool   // the namespace has a record
 	pin         string
-	recorded    string // the incarnation on record
+	recorded    string // the recorded incarnation
 	former      string // the incarnation before
 	quarantine  int64
 	reason      string
@@ -123,7 +123,7 @@ func (k *call) lending(r record, s rules.Slot, last, ticket int64) sqlconn.Args 
 	})
 }
 
-// lent is r with what was written of s.
+// lent returns r with the written fields of s.
 func (r record) lent(s rules.Slot) record {
 	r.there, r.token, r.floor, r.mark, r.since = true, s.Token, s.Floor, s.Mark, s.Since
 	return r
@@ -194,14 +194,14 @@ func (c *Center) sound(ctx context.Context, k *call, v *view) (bool, error) {
 			return false, err
 		}
 	}
-	// A borrower is answered at once. A holder is answered by the new record, which
-	// the next look reads.
+	// A borrower is answered immediately. A holder is answered from the new record, which the
+	// next look reads.
 	done, err := c.beginQuarantine(ctx, k, v, reason)
 	return done && k.borrow, err
 }
 
-// join joins the namespace, and goes on with a change of its pin. It returns true if what k looked
-// for was by another pin than the one on record now.
+// join joins the namespace, and continues a change of its pin. It returns true if k looked by a pin
+// other than the one recorded now.
 func (c *Center) join(ctx context.Context, k *call, v view) (changed bool, err error) {
 	before, stored := k.pin, lease.ParsePin(v.pin)
 	pin, err := rules.Joined(stored, k.known, v.least, v.hold, k.req)
@@ -219,7 +219,7 @@ func (c *Center) join(ctx context.Context, k *call, v view) (changed bool, err e
 	return before != k.pin, err
 }
 
-// advance returns the pin on record as it is by the clock of a look.
+// advance returns the recorded pin, advanced to the clock of a look.
 func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error) {
 	if k.loss(v) != "" || k.compares && v.incarnation == "" {
 		return k.pin, nil // what it allowed for counts
@@ -247,9 +247,9 @@ func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error
 // be written.
 const pinTime = 1000
 
-// repin replaces the pin on record, if it is stored, and notes that. now is the server's clock before.
-// Who joins decides nothing by what was seen on a server, and may do so on any: a loss is noticed
-// by who has joined.
+// repin replaces the recorded pin if it is stored, and keeps the new one. now is an earlier time of the
+// server's clock. Joining depends on nothing that was read, so it may happen on any server: members
+// that have joined detect a loss.
 func (c *Center) repin(ctx context.Context, k *call, stored, pin lease.Pin, now int64, joins bool) error {
 	a := sqlconn.Args{"pin": stored.String(), "newpin": pin.String(), "until": int64(math.MaxInt64), "anywhere": int64(1)}
 	if !joins && pin.Change.At > 0 { // the end of a change is decided
@@ -297,7 +297,7 @@ func (c *Center) beginQuarantine(ctx context.Context, k *call, v *view, reason s
 	if err != nil {
 		return false, err
 	}
-	// The quarantine may also be on record already.
+	// The quarantine may also be recorded already.
 	filled, err := c.conn.Exec(ctx, nil, "fill", a)
 	if err == nil && filled > 0 {
 		// Raise the quarantine to the new marks, or borrowers would find no free slot at its end.

@@ -43,7 +43,7 @@ func WithTablePrefix(prefix string) Option {
 // use one node. It changes nothing for Numbers. All members of a namespace should use the same
 // value.
 //
-// By default, a quarantine starts if another server than the one on record answers, or the
+// By default, a quarantine starts if a server other than the recorded one answers, or the
 // same one after a restart, because these can lose acknowledged writes. Processes that start
 // during the quarantine then wait for the skew and a quarter of a second. It does not notice a
 // server that kept running and missed writes that another one acknowledged. With durable true,

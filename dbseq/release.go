@@ -7,7 +7,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Release gives g back. It takes 3 statements. Errors are those of lease.Center and
+// Release gives g back. It takes 3 statements. Its errors are the errors of lease.Center and
 // lease.ErrDamaged.
 func (c *Center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	if err := g.Validate(); err != nil {

@@ -9,9 +9,8 @@ import (
 )
 
 // Renew raises the ceiling of g, in one statement while g is what the center has on
-// record. It does not look at the records of other worker ids: what was lost there shows
-// to their holders and to borrowers. Errors are those of lease.Center and
-// lease.ErrDamaged.
+// record. It does not read the records of other worker ids: their holders and borrowers
+// detect a loss there. Its errors are the errors of lease.Center and lease.ErrDamaged.
 func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
 	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err
@@ -29,7 +28,7 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 
 func (c *Center) renew(ctx context.Context, k *call, g lease.Grant) (lease.Grant, error) {
 	k.args["slot"] = g.Worker
-	held := g                                     // what is probably on record
+	held := g                                     // probably the recorded grant
 	looked := k.pin.Change == (lease.PinChange{}) // else the look goes on with the change
 	for range sqlconn.Rounds {
 		if looked {

@@ -3,7 +3,7 @@
 //	center, err := gormdb.Center(db)
 //	defer center.Close()
 //
-// A center opens its own pool beside the application's, with the same driver and DSN, as
+// A center opens its own pool next to the application's, with the same driver and DSN, as
 // dbseq.Open does. It takes nothing else from the *gorm.DB, so no plugin, callback, logger,
 // replica, transaction or busy pool of the application interferes with renewals. If gorm
 // was opened on a connection instead of a DSN, or on an in-memory database, the center
@@ -70,8 +70,8 @@ func Center(db *gorm.DB, opts ...dbseq.Option) (*dbseq.Center, error) {
 //	}
 //
 // If tx is in no transaction, the call that uses the result returns numbers.ErrTransaction, and takes
-// no number. So it does in a hook beside gorm.io/sharding, which hides the transaction there: ask in
-// the function that was given to db.Transaction.
+// no number. The same happens in a hook with gorm.io/sharding, which hides the transaction: call it in
+// the function that you pass to db.Transaction.
 func Tx(tx *gorm.DB) numbers.Tx {
 	if tx == nil || tx.Statement == nil {
 		return none{}

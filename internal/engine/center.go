@@ -21,9 +21,9 @@ var ErrChanged = errors.New("casstore: the record has changed since it was loade
 // ErrPartly is ErrChanged if others changed the records while missing ones were created: some are.
 var ErrPartly = fmt.Errorf("%w: while missing ones were created", ErrChanged)
 
-// ErrReplaced is returned if the store became another one between a Load and a Swap. The
-// records are those that the decision was made on, but what the former server did since may be
-// forgotten. So nobody uses what was lent: see Acquire.
+// ErrReplaced is returned if another server answered the Swap than the Load. The decision was made on
+// these records, but the new server may have forgotten what the previous one did since. So nobody
+// uses the grant: see Acquire.
 var ErrReplaced = errors.New("another server answered in the middle of the call")
 
 var _ lease.Center = (*Center)(nil)
@@ -63,7 +63,7 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 		for err == nil && g.Floor < ns.Meta.Quarantine {
 			// This grant is from an earlier call, whose write may have reached another server
 			// than its read, which had forgotten a grant of the same times.
-			ns, _ = ns.Revoke(now, g.Worker, g.Token) // it is on record
+			ns, _ = ns.Revoke(now, g.Worker, g.Token) // it is recorded
 			ns, g, err = ns.AcquireBeside(now, v.Incarnation, req, v.Want.Skip)
 		}
 		return ns, err
@@ -187,13 +187,13 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 			ns.Meta = rules.Meta{}
 		}
 		after, answer := decide(ns, before.Now.UnixMilli(), before)
-		// A grant that was on record already is written once more: what is read may not be
-		// committed, or not be replicated.
+		// Rewrite a grant that was recorded already: a read may show data that is not committed
+		// or not replicated.
 		if after.Equal(ns) && (answer != nil || !want.Lends) {
 			return answer
 		}
-		// What is not there does not show whether it was there meanwhile, and is lost again. So
-		// create it in two steps: decide by the clock after the first, compare in the second.
+		// A missing record may have existed in the meantime and be lost again. So create it in two
+		// steps: decide by the clock after the first, compare in the second.
 		announce := before.Meta == rules.Meta{}
 		if announce {
 			after = ns.Announced(lease.NewOwner())

@@ -17,8 +17,7 @@ import (
 // databases and etcd do. A renewal then writes one small part instead of the record of
 // all slots, and two processes get in each other's way only over the same worker id.
 //
-// The requirements are those of casstore.Store, where the values of the parts take the place of a
-// version. It must be safe for concurrent use. If it is a fmt.Stringer, logs and errors
+// casstore.Store has the same requirements, with a version in place of the values of the parts. It must be safe for concurrent use. If it is a fmt.Stringer, logs and errors
 // show its text, which must contain no secrets.
 type SplitStore interface {
 	// Load returns all parts of a namespace as they are at one moment.
@@ -35,7 +34,7 @@ type Parts struct {
 	// Values has the parts by name: "meta" for the namespace, and a number for each worker
 	// id that was lent.
 	Values map[string]string
-	// Now and Incarnation are those of casstore.Record.
+	// Now and Incarnation have the meaning of the fields of casstore.Record.
 	Now         time.Time
 	Incarnation string
 }
@@ -56,14 +55,14 @@ type split struct {
 	last map[place]kept
 }
 
-// A place is where a grant is on record.
+// A place identifies the record of a grant.
 type place struct {
 	namespace string
 	worker    int64
 }
 
-// kept is what was on record when a grant was lent or renewed by this process. The store
-// compares it with what is there.
+// kept is the record as this process wrote it when it borrowed or renewed a grant. The store
+// compares it with the current one.
 type kept struct {
 	meta, slot  string
 	incarnation string
@@ -78,8 +77,8 @@ func (s *split) Load(ctx context.Context, namespace string, want Want) (View, er
 	return View{Namespace: ns, Now: p.Now, Incarnation: p.Incarnation, Kept: p.Values}, s.failed(want.Verb, namespace, err)
 }
 
-// Swap compares the parts that it writes and that of the namespace. Parts of other worker
-// ids may change meanwhile: a grant depends on none of them.
+// Swap compares the part of the namespace and the parts that it writes. Parts of other worker
+// ids may change in the meantime: a grant depends on none of them.
 func (s *split) Swap(ctx context.Context, namespace string, before View, after rules.Namespace) error {
 	is, meta, incarnation, err := s.write(ctx, namespace, before, after)
 	if err == nil && incarnation != before.Incarnation {
@@ -98,8 +97,8 @@ func (s *split) Swap(ctx context.Context, namespace string, before View, after r
 	return nil
 }
 
-// write writes what differs from before, and returns that and the part of the namespace. What was
-// lost is made whole some at a time; the rest counts as lost in the next call.
+// write writes the parts that differ from before, and returns them and the part of the namespace. It
+// creates some of the lost parts at a time; the others count as lost in the next call.
 func (s *split) write(ctx context.Context, namespace string, before View, after rules.Namespace) (changed map[string]string, meta, incarnation string, err error) {
 	parts, err := after.Parts()
 	if err != nil {

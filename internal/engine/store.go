@@ -10,13 +10,12 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// A Store keeps the records of namespaces. It is safe for concurrent use. Its errors say what
-// failed, for which namespace and where, as those of Wrap do; those of package lease may be
-// anywhere in them.
+// A Store keeps the records of namespaces. It is safe for concurrent use. Its errors name the
+// operation, the namespace and the store, as Wrap does, and may wrap errors of package lease.
 type Store interface {
-	// Load returns what is on record of a namespace, or what want needs of it, as it is at one
-	// moment. Slots that were loaded at other moments are compared by Swap, so they do no harm. A
-	// server that accepts no writes fails, unless want only shows what is there.
+	// Load returns the records of a namespace, or the part of them that want needs, as they are at
+	// one moment. Swap compares slots that were loaded at other moments, so they do no harm. Load
+	// fails on a server that accepts no writes, unless want only shows records.
 	Load(ctx context.Context, namespace string, want Want) (View, error)
 
 	// Swap writes what differs between before and after, in one step, if the record of the
@@ -26,8 +25,8 @@ type Store interface {
 	// created as after shows them.
 	Swap(ctx context.Context, namespace string, before View, after rules.Namespace) error
 
-	// Lend lends a worker id in one step, as rules.Namespace.Acquire does, if the pin on record is
-	// that of the request and nothing else is due: no loss, no quarantine, no change of the pin, no
+	// Lend leases a worker id in one step, as rules.Namespace.Acquire does, if the recorded pin
+	// equals the request's and nothing else is due: no loss, no quarantine, no change of the pin, no
 	// earlier call of the owner. Otherwise, and if the store has no such step, done is false and
 	// nothing has changed.
 	Lend(ctx context.Context, req lease.Request) (g lease.Grant, done bool, err error)
@@ -53,11 +52,11 @@ type Want struct {
 	// Borrow asks for the slots that the owner of the request holds or has given back, and for
 	// those from which it can be lent one.
 	Borrow bool
-	// Shows says that the call changes nothing, so that a server that accepts no writes may answer.
+	// Shows is set if the call changes nothing, so that a server that accepts no writes may answer.
 	Shows bool
-	// Once says that the call must not begin anew after ErrPartly.
+	// Once is set if the call must not start again after ErrPartly.
 	Once bool
-	// Lends says that the answer is a grant, which must not be lost once it is given.
+	// Lends is set if the answer is a grant, which must not be lost once it is given.
 	Lends bool
 	// Skip is 0, or how many of the free slots to pass over, since others were faster.
 	Skip  uint32
@@ -78,7 +77,7 @@ func (w *Want) lost(most time.Duration) time.Duration {
 // A View is what a Load found.
 type View struct {
 	rules.Namespace
-	Now         time.Time // the store's clock, or zero if it has none: then that of this host counts
+	Now         time.Time // the store's clock, or zero if it has none: then this host's clock counts
 	Incarnation string    // changes if the store may have lost what it acknowledged; empty is not compared
 	Kept        any       // the store's own, for Swap
 

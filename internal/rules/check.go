@@ -15,7 +15,7 @@ const limit int64 = 1e15
 // maxPin is the most bytes that lease.ParsePin keeps of a pin.
 const maxPin = 1024
 
-// damaged returns lease.ErrDamaged, and what is wrong.
+// damaged returns lease.ErrDamaged with the problem.
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", lease.ErrDamaged, fmt.Errorf(format, args...))
 }
@@ -37,8 +37,8 @@ func CheckGiven(what string, n int64) error {
 	return nil
 }
 
-// Check returns lease.ErrDamaged unless m is a record that a center can have written. A pin of
-// another form is that of another version.
+// Check returns lease.ErrDamaged unless m is a record that a center can have written. Another
+// version wrote a pin of another form.
 func (m Meta) Check() error {
 	switch {
 	case m.Pin == noPin:

@@ -103,7 +103,7 @@ func (ns Namespace) holds() (least, most int64) {
 	return least, most
 }
 
-// reincarnated reports whether the store is not the one on record.
+// reincarnated reports whether the store is not the recorded one.
 func (m Meta) reincarnated(incarnation string) bool {
 	return incarnation != "" && m.Pin != noPin && m.Incarnation != incarnation
 }

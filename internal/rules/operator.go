@@ -5,7 +5,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// pinned returns the pin, or an error if nothing is on record or the namespace is retired.
+// pinned returns the pin, or an error if there are no records or the namespace is retired.
 func (ns Namespace) pinned() (lease.Pin, error) {
 	if ns.Meta.Pin == noPin {
 		return noPin, lease.ErrUnknown

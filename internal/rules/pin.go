@@ -7,11 +7,11 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Joined returns the pin of a namespace once a member has joined it. stored is what is on record,
-// zero if nothing is. Then least and most are how long, in milliseconds, a forgotten grant may last by
-// the slots that are left, which can differ. known is what was on record when the member was lent its
-// grant, if it has one: if less is on record now, others have opened the namespace anew, and their
-// quarantine need not cover the grant.
+// Joined returns the pin of a namespace once a member has joined it. stored is the recorded pin, or
+// zero if there is none. Then least and most are how long, in milliseconds, a forgotten grant may last
+// by the slots that are left, which can differ. known is the pin that was recorded when the member got
+// its grant, if it has one: if the recorded pin allows for less now, others have opened the namespace
+// again, and their quarantine need not cover the grant.
 func Joined(stored, known lease.Pin, least, most int64, req lease.Request) (lease.Pin, error) {
 	before, ok := known.Join(req)
 	joined := ok && before == known
@@ -40,8 +40,8 @@ func Joined(stored, known lease.Pin, least, most int64, req lease.Request) (leas
 }
 
 // holding returns p with a Hold of at least most milliseconds, if any slot is left that shows it. If p
-// or another slot has less, p is raised from the lowest values: nobody knows since when the greater ones
-// are on record, and the next loss may leave only the slot that shows the least.
+// or another slot has less, p is raised from the lowest values: nothing records since when the greater
+// ones have been there, and the next loss may leave only the slot that shows the least.
 func holding(p lease.Pin, least, most int64, req lease.Request) lease.Pin {
 	const longest = 24 * time.Hour // of MaxTTL
 	lowest, shown := time.Duration(least)*time.Millisecond, time.Duration(most)*time.Millisecond
@@ -75,8 +75,8 @@ func Proposed(pin lease.Pin, g lease.Grant) lease.Pin {
 	return pin
 }
 
-// Advanced returns the pin at a time that the center's clock showed when the pin was on record
-// already, and, if it was raised, each slot that was ever lent carried that: see Slot.Hold.
+// Advanced returns the pin as it is at now, a time of the center's clock after the pin was recorded and,
+// if it was raised, after each slot that was ever leased carried the raise: see Slot.Hold.
 func Advanced(pin lease.Pin, now int64) lease.Pin {
 	c := pin.Change
 	switch {

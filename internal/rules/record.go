@@ -46,7 +46,7 @@ const NeverLent = `{"expires":0,"mark":0,"token":0}`
 // never reports whether s was never lent. What such a slot shows of the pin is the pin itself.
 func never(s Slot) bool { return s == Slot{HasLease: true, HasMark: true, Hold: s.Hold} }
 
-// Encode writes what is on record as one JSON text, whose form package casstore describes.
+// Encode writes the records as one JSON text. Package casstore describes its form.
 func (ns Namespace) Encode() ([]byte, error) {
 	parts, err := ns.Parts()
 	if err != nil {
@@ -59,7 +59,7 @@ func (ns Namespace) Encode() ([]byte, error) {
 	return json.Marshal(record)
 }
 
-// Decode reads what Encode wrote; an empty text has nothing on record.
+// Decode reads what Encode wrote; an empty text has no records.
 func Decode(value []byte) (Namespace, error) {
 	if len(value) == 0 {
 		return Namespace{}, nil
@@ -78,7 +78,7 @@ func Decode(value []byte) (Namespace, error) {
 	return OfParts(parts)
 }
 
-// Parts writes what is on record as one JSON text for the namespace and one for each worker
+// Parts writes the records as one JSON text for the namespace and one for each worker
 // id that was lent.
 func (ns Namespace) Parts() (map[string]string, error) {
 	parts := map[string]string{}

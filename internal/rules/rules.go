@@ -48,8 +48,8 @@ func Free(s Slot, now, lead int64) bool { return s.Expires < now && s.Mark < now
 // FreeAt returns the first millisecond at which s is free if it does not change.
 func FreeAt(s Slot, lead int64) int64 { return max(s.Expires, s.Mark-lead) + 1 }
 
-// freed returns the expiry of a slot that is given back. The slot is free at once, and
-// the most recently used.
+// freed returns the expiry of a released slot. The slot is free immediately, and the most
+// recently used.
 func freed(now int64) int64 { return now - 1 }
 
 // floorOf returns the floor of a new range. It is above all times ever lent for the
@@ -66,22 +66,22 @@ func ceilingOf(floor, now int64, req lease.Request) int64 {
 // of the last one was lost.
 func nextToken(now, last int64) int64 { return max(last, now) + 1 }
 
-// holds reports whether exactly this grant is on record for the slot.
+// holds reports whether exactly this grant is recorded for the slot.
 func holds(s Slot, g lease.Grant) bool { return s.Owner == g.Owner && s.Token == g.Token }
 
 // Unexpired reports whether the lease lasts for at least the skew of its holder. A shorter one could
-// belong to a former owner, revived by a failover.
+// belong to a previous owner, revived by a failover.
 func (s Slot) Unexpired(now int64, req lease.Request) bool { return s.Expires >= now+ms(req.Skew) }
 
-// Spent returns the owner on record of a slot that o has given back. Until the slot is lent again, it
-// shows a borrow of o that arrives late that nobody waits for its grant. It holds nothing.
+// Spent returns the owner to record for a slot that o has released. Until the slot is leased again,
+// it tells a late borrow of o that nobody waits for its grant. It holds no lease.
 func Spent(o lease.Owner) lease.Owner {
 	slices.Reverse(o[:])
 	return o
 }
 
 // extends reports whether the record is g or newer. If g is newer, its record was lost,
-// and so may be those of grants after it.
+// and so may be the records of later grants.
 func extends(s Slot, g lease.Grant) bool { return s.Token >= g.Token }
 
 // clamp returns the mark after a release: lastUsed, limited to the grant. The counter

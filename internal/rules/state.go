@@ -13,17 +13,17 @@ var noPin lease.Pin
 // is a value: no method changes its receiver.
 type Namespace struct {
 	Meta  Meta
-	Slots []Slot // by worker id, or those of Part.Workers
+	Slots []Slot // by worker id, or in the order of Part.Workers
 	Part  *Part  // nil if Slots are all there are
 }
 
 // A Part is what a store says of a namespace of which it has not loaded all slots.
 type Part struct {
 	Workers []int64 // the worker ids of Slots, ascending
-	Leases  int64   // how many slots of the pool have a lease on record
+	Leases  int64   // how many slots of the pool have a recorded lease
 	Marks   int64   // how many have a mark
-	Any     bool    // some part of a slot is on record
-	Hold    int64   // the greatest Slot.Hold on record
+	Any     bool    // some part of a slot is recorded
+	Hold    int64   // the greatest recorded Slot.Hold
 	Least   int64   // the least
 }
 
@@ -38,8 +38,8 @@ type Meta struct {
 
 // Slot is the records of one worker id.
 type Slot struct {
-	HasLease bool // Expires is on record
-	HasMark  bool // Mark is on record
+	HasLease bool // Expires is recorded
+	HasMark  bool // Mark is recorded
 	Expires  int64
 	Mark     int64
 
@@ -49,7 +49,7 @@ type Slot struct {
 	Since  int64
 	Floor  int64
 
-	// Hold is the greatest lease.Pin.Hold that was on record when the slot was last written, in
+	// Hold is the greatest recorded lease.Pin.Hold when the slot was last written, in
 	// milliseconds: what a loss of other records allows for.
 	Hold int64
 }

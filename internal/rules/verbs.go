@@ -95,7 +95,7 @@ func (ns Namespace) waits(now int64, before Meta, pin lease.Pin, err error, agai
 const atOnce = 50
 
 // advanced returns ns with its pin Advanced. After a raise, the slots carry it first: now was read
-// before that is on record.
+// before they do.
 func (ns Namespace) advanced(now int64) (Namespace, lease.Pin) {
 	pin := ns.Meta.Pin
 	raised := !pin.Change.Falls && pin.Change != (lease.PinChange{}) && pin.Change.At <= 0
