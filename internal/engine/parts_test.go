@@ -125,13 +125,26 @@ func (c byHost) Release(ctx context.Context, g lease.Grant, lastUsed int64) erro
 
 func (c byHost) Extras() lease.Extras {
 	e := c.Center.Extras()
-	e.Lister = c
+	e.Lister, e.Operator = c, operatorByHost{e.Operator, c}
 	e.Init = func(ctx context.Context, req lease.Request) error { return c.Center.Extras().Init(c.on(ctx), req) }
 	return e
 }
 
 func (c byHost) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	return c.Center.Extras().Lister.Slots(c.on(ctx), namespace)
+}
+
+type operatorByHost struct {
+	lease.Operator
+	c byHost
+}
+
+func (o operatorByHost) Quarantine(ctx context.Context, namespace, reason string) (lease.Record, error) {
+	return o.Operator.Quarantine(o.c.on(ctx), namespace, reason)
+}
+
+func (o operatorByHost) Revoke(ctx context.Context, namespace string, worker, token int64) error {
+	return o.Operator.Revoke(o.c.on(ctx), namespace, worker, token)
 }
 
 func (p *parts) Sleep(d time.Duration) {
