@@ -284,7 +284,7 @@ func TestTimesOfOthersStopNobody(t *testing.T) {
 // A loss makes all members wait for the greatest skew. The leases of those with less are as much
 // longer until that has fallen, so their ids go on.
 func TestSkewOfOthersStopsNobody(t *testing.T) {
-	for leaves := -70; leaves <= 14*60; leaves += 35 { // seconds from the loss to the end of the other; below 0: it stays
+	for leaves := -75; leaves <= 14*60; leaves += 75 { // seconds from the loss to the end of the other; below 0: it stays
 		bubble(t, func(t *testing.T, r *rig) {
 			r.start()
 			first, goOn := r.goingOn()
@@ -341,7 +341,7 @@ func TestPauseAfterARaise(t *testing.T) {
 	} {
 		longest := time.Duration(0)
 		for _, lose := range []func(rules.Namespace) rules.Namespace{nil, rules.Namespace.WithoutOwners, rules.Namespace.WithoutMeta} {
-			for after := time.Duration(0); after <= former+10*time.Second; after += 3 * time.Second {
+			for after := time.Duration(0); after <= former+10*time.Second; after += 7 * time.Second {
 				bubble(t, func(t *testing.T, r *rig) {
 					r.start()
 					first, goOn := r.goingOn()
