@@ -243,3 +243,28 @@ func TestBorrowersWaitForARaise(t *testing.T) {
 		require.Equal(t, i > 2, ns.Meta.Pin.Change.At > 0)
 	}
 }
+
+// Nothing falls while ranges begin ahead of the clock, whichever call detects the loss.
+func TestNothingFallsInAQuarantine(t *testing.T) {
+	t.Parallel()
+	more, req, other := request(9), request(1), request(2)
+	more.MaxTTL = 4 * time.Minute
+	ns, err := Namespace{}.Init("a", more)
+	require.NoError(t, err)
+	ns, leaves, err := ns.Acquire(now, "a", req)
+	require.NoError(t, err)
+	ns, stays, err := ns.Acquire(now, "a", other)
+	require.NoError(t, err)
+	for at := int64(now); leaves.Pinned.Change.At <= 0 || at+1000 < leaves.Pinned.Change.At; at += 1000 {
+		ns, leaves, err = ns.Renew(at, "a", leaves)
+		require.NoError(t, err)
+		ns, stays, err = ns.Renew(at, "a", stays)
+		require.NoError(t, err)
+	}
+	falls := leaves.Pinned.Change.At
+	ns, err = ns.Release(falls-1, "b", leaves, leaves.Now)
+	require.NoError(t, err)
+	require.Greater(t, ns.Meta.Quarantine, falls)
+	ns, _, _ = ns.Renew(falls+1, "b", stays)
+	require.Equal(t, more.Pin(), ns.Meta.Pin)
+}

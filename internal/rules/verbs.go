@@ -95,9 +95,13 @@ func (ns Namespace) waits(now int64, before Meta, pin lease.Pin, err error, agai
 const atOnce = 50
 
 // advanced returns ns with its pin Advanced. After a raise, the slots carry it first: now was read
-// before they do.
+// before they do. While ranges begin ahead of the clock, nothing falls.
 func (ns Namespace) advanced(now int64) (Namespace, lease.Pin) {
 	pin := ns.Meta.Pin
+	if pin.Change.Falls && ns.Meta.Quarantine > now {
+		ns.Meta.Pin.Change = lease.PinChange{}
+		return ns, ns.Meta.Pin
+	}
 	raised := !pin.Change.Falls && pin.Change != (lease.PinChange{}) && pin.Change.At <= 0
 	carried := 0
 	if raised && ns.Part != nil && ns.Part.Least < ms(pin.Hold()) {

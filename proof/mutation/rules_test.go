@@ -108,7 +108,7 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 
 // onLimits are the limits of the rules, to the millisecond.
 var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants: []mutant{
-	{"a pin falls before a loss counts", "internal/rules/verbs.go", `if ns.Meta == before {`, `if pin == before.Pin {`, "TestLossBeforeAFall"},
+	{"a pin falls before a loss counts", "internal/rules/verbs.go", `if ns.Meta == before {` + and + `pin.Change.Falls && ns.Meta.Quarantine > now`, `if pin == before.Pin {` + and + `false`, "TestLossBeforeAFall"},
 	{"the skew falls with the MaxTTL that allows for longer leases", "internal/rules/pin.go", `if pin.Skew > g.Skew {`, `if false {`, "TestSkewFallsFirst"},
 	{"leases are longer than allowed for by the skew of others", "internal/rules/pin.go", `if req.MaxTTL = used; req.TTL > used {`, `if req.MaxTTL = used; req.TTL > used && pin.Skew <= req.Skew {`, "TestSkewFallsFirst"},
 	{"a loss decides on a raise", "internal/rules/verbs.go", `case ns.Meta == before:`, `case ns.Meta == before || true:`, "TestBorrowersWaitForARaise"},
@@ -116,6 +116,7 @@ var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants
 	{"a quarantine ends before the raise is used", "internal/rules/quarantine.go", `max(until-ms(pin.MaxTTL-c.MaxTTL), Advanced(pin, now).Change.At)`, `until-ms(pin.MaxTTL-c.MaxTTL)`, "TestQuarantineUntilARaiseIsUsed"},
 	{"exact times wait only until a raise is used", "internal/rules/quarantine.go", `!c.Falls && req.MaxLead > 0`, `!c.Falls`, "TestQuarantineUntilARaiseIsUsed"},
 	{"what slots show is used at once", "internal/rules/pin.go", `p.MaxTTL, p.Change = min(p.Used(), lowest-p.Skew),`, `p.MaxTTL, p.Change = req.MaxTTL,`, "TestHoldOfSlots"},
+	{"a pin falls in a quarantine", "internal/rules/verbs.go", `pin.Change.Falls && ns.Meta.Quarantine > now`, `false`, "TestNothingFallsInAQuarantine"},
 	{"what some slots show is used at once", "internal/rules/pin.go", `shown == p.Hold() && lowest == shown`, `shown == p.Hold()`, "TestHoldOfSlots"},
 	{"a raise from the most that slots show", "internal/rules/pin.go", `lowest-p.Skew`, `shown-p.Skew`, "TestHoldOfSlots"},
 	{"slots of a part show only the most", "internal/rules/loss.go", `cmp.Or(ns.Part.Least, ns.Part.Hold)`, `ns.Part.Hold`, "TestHolds"},
