@@ -2,6 +2,7 @@ package dbseq_test
 
 import (
 	"cmp"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -223,9 +224,16 @@ func (s *store) host(t testing.TB, ms int64) {
 // in is a statement for the tables of the store.
 func (s *store) in(query string) string { return strings.ReplaceAll(query, "snowlease_", s.prefix) }
 
+// exec runs a statement in a read committed transaction on PostgreSQL: in a serializable session, those
+// of other tests could get in its way.
 func (s *store) exec(t testing.TB, query string, values ...any) {
 	t.Helper()
-	rawExec(t, s.db, s.in(query), values...)
+	if s.db.Name() != "postgres" {
+		rawExec(t, s.db, s.in(query), values...)
+		return
+	}
+	committed := &sql.TxOptions{Isolation: sql.LevelReadCommitted}
+	require.NoError(t, s.db.Transaction(func(tx *gorm.DB) error { return tx.Exec(s.in(query), values...).Error }, committed))
 }
 
 func (s *store) Center(t testing.TB) lease.Center {
