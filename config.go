@@ -50,8 +50,9 @@ type Config struct {
 	// 30s.
 	MaxTTL time.Duration
 	// Skew bounds how far the center's clock may have gone backward when the center loses records:
-	// how far it is behind the latest time that it ever showed. The namespace pins it. Whole
-	// milliseconds, at most half of TTL. Default: 2s, so set it if TTL is below 4s.
+	// how far it is behind the latest time that it ever showed. The namespace records the greatest
+	// Skew of any process. The leases of a process with less are longer by the difference, within
+	// MaxTTL. Whole milliseconds, at most half of TTL. Default: 2s, so set it if TTL is below 4s.
 	Skew time.Duration
 	// ExactTimes decides what happens when the center may have forgotten the holders of worker ids:
 	// at the first start in a namespace, and after a wipe or a failover. If false, the center leases

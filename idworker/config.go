@@ -124,9 +124,10 @@ type LeaseConfig struct {
 // all modes except local.
 type StoreConfig struct {
 	// Skew bounds how far the store's clock may have gone backward when the store loses records: how
-	// far it is behind the latest time that it ever showed. The namespace pins it. Whole
-	// milliseconds, at most half of the lease's TTL; in mode redis-sequence 1ms to 1h. Default: 2s,
-	// so set it if TTL is below 4s.
+	// far it is behind the latest time that it ever showed. The namespace records
+	// the greatest Skew of any process, and mode redis-sequence pins it. The leases of a process with
+	// less are longer by the difference, within max_ttl. Whole milliseconds, at most half of the
+	// lease's TTL; in mode redis-sequence 1ms to 1h. Default: 2s, so set it if TTL is below 4s.
 	Skew time.Duration `yaml:"skew" json:"skew" env:"SKEW"`
 	// ExactTimes decides what happens when the store may have forgotten the holders of worker ids:
 	// at the first start in a namespace, and after a wipe or a failover. If false, worker ids are
