@@ -52,7 +52,7 @@ func (c *Center) newCall(req lease.Request, known lease.Pin, borrow bool) *call 
 func (k *call) pinned(pin lease.Pin) {
 	k.pin, k.by = pin, rules.By(pin, k.req)
 	a := k.args
-	a["pin"], a["kept"] = pin.String(), ms(pin.Hold())
+	a["pin"], a["kept"], a["inuse"] = pin.String(), ms(pin.Hold()), rules.UsedHold(pin)
 	a["ttl"], a["maxttl"], a["ahead"] = ms(k.by.TTL), ms(k.by.MaxTTL), ms(k.by.MaxLead)
 	a["skew"] = ms(rules.Held(lease.Grant{Request: k.req, Pinned: k.known}, pin).Skew)
 }
@@ -87,7 +87,7 @@ type view struct {
 	known       int64 // slots below Pool
 	soonest     int64 // the last millisecond before the first slot of the range is free
 	ahead       int64 // the same if ranges may begin ahead of the clock
-	least, hold int64 // the least and the greatest Slot.Hold
+	inuse, hold int64 // the greatest Slot.Used and Slot.Hold
 	held        record
 }
 
@@ -135,7 +135,7 @@ func (c *Center) look(ctx context.Context, k *call) (v view, err error) {
 	v, _, err = sqlconn.One(ctx, c.conn, nil, "look", k.args, func(v *view) []any {
 		return []any{
 			&v.now, &v.incarnation, &v.there, &v.pin, &v.recorded, &v.former, &v.quarantine, &v.reason,
-			&v.known, &v.soonest, &v.ahead, &v.least, &v.hold,
+			&v.known, &v.soonest, &v.ahead, &v.inuse, &v.hold,
 			&v.held.there, &v.held.worker, &v.held.token, &v.held.ver, &v.held.ticket,
 			&v.held.since, &v.held.floor, &v.held.expires, &v.held.mark,
 		}
@@ -204,7 +204,7 @@ func (c *Center) sound(ctx context.Context, k *call, v *view) (bool, error) {
 // other than the one recorded now.
 func (c *Center) join(ctx context.Context, k *call, v view) (changed bool, err error) {
 	before, stored := k.pin, lease.ParsePin(v.pin)
-	pin, err := rules.Joined(stored, k.known, v.least, v.hold, k.req)
+	pin, err := rules.Joined(stored, k.known, v.inuse, v.hold, k.req)
 	if err != nil {
 		return false, err
 	}
@@ -229,18 +229,31 @@ func (c *Center) advance(ctx context.Context, k *call, v view) (lease.Pin, error
 		pin.Change = lease.PinChange{} // while ranges begin ahead of the clock, nothing falls
 		return pin, nil
 	}
-	next := rules.Advanced(k.pin, v.now)
-	if k.pin.Change.At <= 0 {
-		next = rules.Advanced(k.pin, v.now+pinTime)
+	if k.pin.Change == (lease.PinChange{}) {
+		if v.hold == k.args["kept"] && v.inuse == k.args["inuse"] {
+			return k.pin, nil
+		}
+		_, err := c.carry(ctx, k)
+		return k.pin, err
 	}
-	const some = 10_000 // rows that one statement locks
-	for from := int64(0); next != k.pin && !next.Change.Falls && from < k.req.Pool; from += some {
-		n, err := c.conn.Exec(ctx, nil, "carry", k.args.With(sqlconn.Args{"from": from, "to": from + some - 1}))
-		if err != nil || n > 0 { // the clock of the next look counts
+	if rules.Carries(k.pin, v.now) {
+		if n, err := c.carry(ctx, k); err != nil || n > 0 { // the clock of the next look counts
 			return k.pin, err
 		}
 	}
-	return next, nil
+	if k.pin.Change.At <= 0 {
+		return rules.Advanced(k.pin, v.now+pinTime), nil
+	}
+	return rules.Advanced(k.pin, v.now), nil
+}
+
+// carry has the slots carry the pin, and returns how many did not.
+func (c *Center) carry(ctx context.Context, k *call) (n int64, err error) {
+	const some = 10_000 // rows that one statement locks
+	for from := int64(0); err == nil && n == 0 && from < k.req.Pool; from += some {
+		n, err = c.conn.Exec(ctx, nil, "carry", k.args.With(sqlconn.Args{"from": from, "to": from + some - 1}))
+	}
+	return n, err
 }
 
 // pinTime is how long after a look, in milliseconds, the end of a change that counts from the look can
@@ -287,7 +300,7 @@ func (k *call) loss(v view) string {
 func (c *Center) beginQuarantine(ctx context.Context, k *call, v *view, reason string) (done bool, err error) {
 	k.clock()
 	reason = text(reason, 2000)
-	hold := rules.QuarantineEnd(0, k.pin)
+	hold := rules.Forgotten(lease.ParsePin(v.pin), k.pin, v.now)
 	a := k.args.With(sqlconn.Args{"reason": reason, "hold": hold})
 	change := "lost"
 	if !v.there {

@@ -11,8 +11,8 @@
 --              o:owner -> worker id
 --
 -- The first three always have an entry for each worker of the pool, so a loss shows in
--- their sizes. mark and owners also have the field hold: how long, in milliseconds, a grant may
--- last by the greatest pin that was on record, for when meta is lost.
+-- their sizes. mark and owners also have the field hold, for when meta is lost: max_ttl + skew of
+-- the pin in milliseconds, a slash, and as much of that as grants keep to.
 local lease, mark, owners, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
 -- PERSIST is a write that changes nothing, because the keys have no TTL. A replica, a

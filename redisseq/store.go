@@ -45,6 +45,7 @@ type kept struct {
 	meta  [5]string           // pin, run, prev, quar, why
 	slots map[int64][3]string // lease, mark, owners
 	sizes string              // the sizes of these keys
+	holds [2]string           // their fields hold
 }
 
 // page is how many free worker ids of each kind a borrow reads first.
@@ -122,10 +123,10 @@ func (s store) read(r redisconn.Reply, pool int64, v *engine.View, k *kept) erro
 		k.meta, k.sizes = [5]string(r[8:13]), strings.Join(r[3:6], " ")
 		p := v.Part
 		p.Leases, p.Marks, p.Any = min(leases, owners), marks, max(leases, owners, marks) > 0 || r[6]+r[7] != ""
-		var greatest, least int64
 		var d decoder
-		greatest, least = d.number("hold of the namespace", cmp.Or(r[6], "0")), d.number("hold of the namespace", cmp.Or(r[7], "0"))
-		p.Hold, p.Least = max(greatest, least), min(greatest, least)
+		k.holds = [2]string(r[6:8])
+		a, b := d.hold(r[6]), d.hold(r[7])
+		p.Hold, p.Least, p.Used = max(a.Hold, b.Hold), min(a.Hold, b.Hold), max(a.Used, b.Used)
 		v.Meta = d.meta(k.meta)
 		if d.err != nil {
 			return d.err
@@ -140,7 +141,7 @@ func (s store) read(r redisconn.Reply, pool int64, v *engine.View, k *kept) erro
 		var d decoder
 		worker := d.number("a worker id among the leases", r[i])
 		raw := [3]string(r[i+1 : i+width])
-		slot := d.slot(worker, raw, v.Part.Hold)
+		slot := d.slot(worker, raw, rules.Slot{Hold: v.Part.Hold, Used: v.Part.Used})
 		switch {
 		case d.err != nil:
 			return d.err
@@ -176,8 +177,16 @@ func (d *decoder) meta(raw [5]string) rules.Meta {
 	return m
 }
 
-// slot decodes the records of a worker id.
-func (d *decoder) slot(worker int64, raw [3]string, hold int64) (s rules.Slot) {
+// hold decodes the field hold, of which the rest of a lost key shows nothing.
+func (d *decoder) hold(text string) (s rules.Slot) {
+	if hold, used, _ := strings.Cut(text, "/"); text != "" {
+		s.Hold, s.Used = d.number("hold of the namespace", hold), d.number("used hold of the namespace", used)
+	}
+	return s
+}
+
+// slot decodes the records of a worker id, which carries the same pin as all others.
+func (d *decoder) slot(worker int64, raw [3]string, carried rules.Slot) (s rules.Slot) {
 	of := " of worker id " + strconv.FormatInt(worker, 10)
 	if s.HasMark = raw[1] != ""; s.HasMark {
 		s.Mark = d.number("mark"+of, raw[1])
@@ -189,7 +198,7 @@ func (d *decoder) slot(worker int64, raw [3]string, hold int64) (s rules.Slot) {
 	}
 	s.HasLease = raw[0] != "" && raw[2] != ""
 	if s.HasLease || s.HasMark {
-		s.Hold = hold
+		s.Hold, s.Used = carried.Hold, carried.Used
 	}
 	if raw[2] == "" {
 		return s
@@ -221,7 +230,8 @@ func encoded(worker int64, s rules.Slot) [3]string {
 
 // Swap implements engine.Store. To create a pool of more than some thousand takes several calls.
 func (s store) Swap(ctx context.Context, namespace string, before engine.View, after rules.Namespace) error {
-	k, want, hold, fill := before.Kept.(kept), before.Want, after.Part.Hold, int64(0)
+	k, want, fill := before.Kept.(kept), before.Want, int64(0)
+	carried := rules.Slot{Hold: after.Part.Hold, Used: after.Part.Used}
 	if after.Part.Leases != before.Part.Leases || after.Part.Marks != before.Part.Marks {
 		fill = after.Part.Leases
 	}
@@ -233,8 +243,10 @@ func (s store) Swap(ctx context.Context, namespace string, before engine.View, a
 		}
 		// A grant that was already recorded is written again.
 		again := want.Lends && slot.Owner == want.Request.Owner && after.Equal(before.Namespace)
-		hold = max(hold, slot.Hold)
-		if was.Hold = slot.Hold; slot == was && !again {
+		if slot.Hold != was.Hold || slot.Used != was.Used {
+			carried = slot
+		}
+		if was.Hold, was.Used = slot.Hold, slot.Used; slot == was && !again {
 			continue
 		}
 		slots = append(slots, worker)
@@ -243,8 +255,9 @@ func (s store) Swap(ctx context.Context, namespace string, before engine.View, a
 			slots = append(slots, text)
 		}
 	}
-	if hold <= before.Part.Least {
-		hold = 0
+	hold := fmt.Sprintf("%d/%d", carried.Hold, carried.Used)
+	if carried.Hold == 0 || k.holds == [2]string{hold, hold} {
+		hold = ""
 	}
 	meta := k.meta
 	if after.Meta != before.Meta {

@@ -2,7 +2,7 @@
 -- record of the namespace, as 5 fields, and slots, each as a worker id and what the three keys had
 -- and are to have. Then it creates the missing slots of a pool, if exactly those are missing: whoever
 -- pauses must not fill in what was lost meanwhile.
-local incarnation, read, pool, hold, seen = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5]
+local incarnation, read, pool, hold, seen = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
 
 writable()
 -- What was decided by a clock must be on record by then: a later loss counts from the clock too.
@@ -39,9 +39,9 @@ end
 for i = 16, #ARGV, 7 do
   put(ARGV[i], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5], ARGV[i + 6])
 end
-if hold > 0 then
-  redis.call('HSET', mark, 'hold', str(hold))
-  redis.call('HSET', owners, 'hold', str(hold))
+if hold ~= '' then
+  redis.call('HSET', mark, 'hold', hold)
+  redis.call('HSET', owners, 'hold', hold)
 end
 if pool == 0 then return { 'OK' } end
 

@@ -16,7 +16,8 @@ CREATE TABLE snowlease_slot (
   floor_ms   BIGINT       NOT NULL,
   expires_ms BIGINT       NOT NULL,
   hwm_ms     BIGINT       NOT NULL, -- the mark: no id of this worker lies above it
-  hold_ms    BIGINT       NOT NULL DEFAULT 0, -- the greatest max_ttl and skew that were on record when the row was last written
+  hold_ms    BIGINT       NOT NULL DEFAULT 0, -- max_ttl and skew of the pin that the row carries
+  used_ms    BIGINT       NOT NULL DEFAULT 0, -- as much of that as grants keep to
   PRIMARY KEY (ns, slot)
 ) ENGINE=InnoDB;
 

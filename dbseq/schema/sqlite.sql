@@ -15,7 +15,8 @@ CREATE TABLE snowlease_slot (
   floor_ms   INTEGER NOT NULL,
   expires_ms INTEGER NOT NULL,
   hwm_ms     INTEGER NOT NULL, -- the mark: no id of this worker lies above it
-  hold_ms    INTEGER NOT NULL DEFAULT 0, -- the greatest max_ttl and skew that were on record when the row was last written
+  hold_ms    INTEGER NOT NULL DEFAULT 0, -- max_ttl and skew of the pin that the row carries
+  used_ms    INTEGER NOT NULL DEFAULT 0, -- as much of that as grants keep to
   PRIMARY KEY (ns, slot)
 ) STRICT;
 

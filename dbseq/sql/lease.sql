@@ -18,13 +18,13 @@
 SELECT {now}, COALESCE({incarnation}, ''),
        m.ns IS NOT NULL, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
-       s.known, s.soonest, s.ahead, s.least, s.hold,
+       s.known, s.soonest, s.ahead, s.inuse, s.hold,
        h.slot IS NOT NULL, COALESCE(h.slot, 0), COALESCE(h.token, 0), COALESCE(h.ver, 0), COALESCE(h.ticket, 0),
        COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0)
   FROM (SELECT COUNT(*) AS known,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms - :ahead) END), 0) AS ahead,
-               COALESCE(MIN(hold_ms), 0) AS least,
+               COALESCE(MAX(used_ms), 0) AS inuse,
                COALESCE(MAX(hold_ms), 0) AS hold,
                MIN(CASE WHEN owner = :owner AND CASE WHEN :slot < 0 THEN expires_ms >= {now} + :skew ELSE slot = :slot END
                           OR owner = :spent AND :slot < 0 THEN slot END) AS held
@@ -96,17 +96,17 @@ RETURNING {now};
 -- name: fill
 -- Creates the missing slots. Their marks lie above all that may have been forgotten when
 -- they are created, unless hold is 0; their tokens and versions above those that were lost.
-INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms, hold_ms)
-SELECT :ns, numbers.n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN :hold > 0 THEN {now} + :hold ELSE 0 END, :kept
+INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms, hold_ms, used_ms)
+SELECT :ns, numbers.n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN :hold > 0 THEN {now} + :hold ELSE 0 END, :kept, :inuse
   FROM ({numbers}) AS numbers
  WHERE numbers.n < :pool AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin)
  ORDER BY numbers.n
 ON CONFLICT DO NOTHING;
 
 -- name: carry
--- Has the slots show a pin that was raised, so that a loss of the namespace's row allows for it.
-UPDATE snowlease_slot SET hold_ms = :kept
- WHERE ns = :ns AND slot BETWEEN :from AND :to AND hold_ms < :kept AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
+-- Has the slots show the pin, so that a loss of the namespace's row allows for it.
+UPDATE snowlease_slot SET hold_ms = :kept, used_ms = :inuse
+ WHERE ns = :ns AND slot BETWEEN :from AND :to AND (hold_ms <> :kept OR used_ms <> :inuse) AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin);
 
 -- name: repin
 -- Replaces the pin, by the latest clock that the new one counts from. Where the end of a change is

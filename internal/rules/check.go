@@ -52,9 +52,9 @@ func (m Meta) Check() error {
 // Check returns lease.ErrDamaged unless s is a record that a center can have written for a worker
 // id.
 func (s Slot) Check(worker int64) error {
-	for i, n := range [...]int64{s.Token, s.Since, s.Floor, s.Expires, s.Mark, s.Hold} {
+	for i, n := range [...]int64{s.Token, s.Since, s.Floor, s.Expires, s.Mark, s.Hold, s.Used} {
 		if n < 0 || n >= limit {
-			return CheckNumber(fmt.Sprintf("%s of worker id %d", [...]string{"token", "since", "floor", "expires", "mark", "hold"}[i], worker), n)
+			return CheckNumber(fmt.Sprintf("%s of worker id %d", [...]string{"token", "since", "floor", "expires", "mark", "hold", "used"}[i], worker), n)
 		}
 	}
 	if n := len(s.Holder); n > lease.MaxHolder {

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,8 +12,8 @@ import (
 // look precedes every verb. It refuses a member that may not join, and raises the pin to its
 // request. It starts a quarantine if records are missing or the store is a different one.
 func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lease.Request) (Namespace, lease.Pin, error) {
-	least, most := ns.holds()
-	pin, err := Joined(ns.Meta.Pin, known, least, most, req)
+	used, most := ns.holds()
+	pin, err := Joined(ns.Meta.Pin, known, used, most, req)
 	if err != nil {
 		return ns, pin, err
 	}
@@ -25,12 +24,12 @@ func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lea
 	if ns.Meta.Pin == noPin {
 		ns.Meta.Incarnation = incarnation
 	}
-	ns.Meta.Pin = pin
-	if reason == "" {
+	stored := ns.Meta.Pin
+	if ns.Meta.Pin = pin; reason == "" {
 		return ns, pin, nil
 	}
 	// Whoever has seen the same loss, and pauses, finds another quarantine.
-	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine+1, QuarantineEnd(now, pin)), reason
+	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine+1, now+Forgotten(stored, pin, now)), reason
 	return ns.whole(req.Pool, pin), pin, nil
 }
 
@@ -90,17 +89,15 @@ func (e Evidence) Loss() string {
 	return strings.Join(seen, "; ")
 }
 
-// holds returns the least and the greatest Hold that the slots show.
-func (ns Namespace) holds() (least, most int64) {
+// holds returns the greatest Used and the greatest Hold that the slots show.
+func (ns Namespace) holds() (used, most int64) {
 	if ns.Part != nil {
-		return cmp.Or(ns.Part.Least, ns.Part.Hold), ns.Part.Hold
+		return ns.Part.Used, ns.Part.Hold
 	}
 	for _, s := range ns.Slots {
-		if most = max(most, s.Hold); s.Hold > 0 && (least == 0 || s.Hold < least) {
-			least = s.Hold
-		}
+		used, most = max(used, s.Used), max(most, s.Hold)
 	}
-	return least, most
+	return used, most
 }
 
 // reincarnated reports whether the store is not the recorded one.
@@ -115,8 +112,8 @@ func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
 		size = max(size, pool)
 	} else {
 		ns = ns.parted(func(p *Part) {
-			if hold := ms(pin.Hold()); !p.Any {
-				p.Hold, p.Least = hold, hold
+			if !p.Any {
+				p.Hold, p.Least, p.Used = ms(pin.Hold()), ms(pin.Hold()), UsedHold(pin)
 			}
 			p.Leases, p.Marks, p.Any = pool, pool, true
 		})
@@ -125,7 +122,7 @@ func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
 	copy(slots, ns.Slots)
 	for w := range slots {
 		if s := &slots[w]; *s == (Slot{}) {
-			s.Hold = ms(pin.Hold())
+			*s = s.carrying(pin)
 		}
 		slots[w].HasLease, slots[w].HasMark = true, true
 	}

@@ -141,16 +141,16 @@ func TestRenewedBeyondTheRecord(t *testing.T) {
 	require.ErrorIs(t, err, lease.ErrLost)
 }
 
-// Until a raise is used, a loss counts by it nevertheless. The record of the namespace may have been
-// lost after the replica's state, and the member that raised it asked first: then what slots show is
-// its own, and is used at once.
-func TestLossCountsARaise(t *testing.T) {
+// A loss of the record of the namespace lets nobody use a raise that a replica may lack, whoever asks
+// first.
+func TestLossUsesNoRaise(t *testing.T) {
 	t.Parallel()
 	req, more := request(1), request(2)
 	more.MaxTTL = time.Hour
 	req.MaxLead, more.MaxLead = req.MaxTTL-time.Second, more.MaxTTL-time.Second
 	ns, g, err := opened(t).Acquire(now, "a", req)
 	require.NoError(t, err)
+	replica := ns
 	ns, raises, err := ns.Acquire(now, "a", more)
 	require.NoError(t, err)
 	ns, err = ns.Release(now, "a", raises, now)
@@ -159,17 +159,34 @@ func TestLossCountsARaise(t *testing.T) {
 		ns, g, err = ns.Renew(now, "a", g)
 		require.NoError(t, err)
 	}
-	replica := ns
-
 	more.Owner = lease.NewOwner()
-	ns, _, err = ns.WithoutMeta().Acquire(now+1, "a", more)
-	require.ErrorAs(t, err, new(*lease.QuarantineError))
-	_, lent, err := ns.Acquire(now+4000, "a", more)
-	require.NoError(t, err)
-	require.Greater(t, lent.Floor, now+ms(time.Hour))
+	ns = ns.WithoutMeta()
+	lags := int64(0) // how old the replica is when the raise is used
+	for ; lags < 60_000; lags += 1000 {
+		var lent lease.Grant
+		if ns, lent, err = ns.Acquire(now+lags, "a", more); err == nil {
+			require.Greater(t, lent.Floor, now+ms(time.Hour))
+			break
+		}
+		require.ErrorAs(t, err, new(*lease.QuarantineError))
+	}
+	require.GreaterOrEqual(t, lags, ms(replica.Meta.Pin.Hold()))
+}
 
-	_, _, err = replica.Renew(now+4000, "b", g)
-	require.ErrorAs(t, err, new(*lease.QuarantineError))
-	ns, _, _ = replica.Acquire(now+4000, "b", req)
-	require.Greater(t, ns.Meta.Quarantine, lent.Ceiling)
+// A raise that can be used counts in a loss, also by a clock that is behind by the skew.
+func TestForgotten(t *testing.T) {
+	t.Parallel()
+	req, more := request(1), request(2)
+	req.MaxTTL, req.Skew = 30*time.Second, 2*time.Second
+	more.MaxTTL, more.Skew = time.Hour, 10*time.Second
+	pin, _ := req.Pin().Join(more)
+	used, full := int64(40_000), ms(time.Hour+10*time.Second)
+	require.Equal(t, used, Forgotten(pin, pin, now), "its time is not decided")
+	require.Equal(t, full, Forgotten(lease.Pin{}, pin, now), "nothing is on record")
+	pin.Change.At = now + 40_000
+	for at, want := range map[int64]int64{now: used, now + 29_999: used, now + 30_000: full, now + 50_000: full} {
+		require.Equal(t, want, Forgotten(pin, pin, at), at-now)
+	}
+	pin.Change.Falls = true
+	require.Equal(t, full, Forgotten(pin, pin, now), "grants by greater values are left")
 }

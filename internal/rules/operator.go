@@ -42,7 +42,7 @@ func (ns Namespace) Revoke(now, worker, token int64) (Namespace, error) {
 		return ns, lease.ErrLost
 	}
 	return ns.with(worker, func(s *Slot) {
-		*s = Slot{HasLease: s.HasLease, HasMark: s.HasMark, Token: s.Token, Expires: min(s.Expires, freed(now)), Mark: s.Mark, Hold: s.Hold}
+		*s = Slot{HasLease: s.HasLease, HasMark: s.HasMark, Token: s.Token, Expires: min(s.Expires, freed(now)), Mark: s.Mark, Hold: s.Hold, Used: s.Used}
 	}), nil
 }
 

@@ -8,18 +8,17 @@ import (
 )
 
 // Joined returns the pin of a namespace once a member has joined it. stored is the recorded pin, or
-// zero if there is none. Then least and most are how long, in milliseconds, a forgotten grant may last
-// by the slots that are left, which can differ. known is the pin that was recorded when the member got
+// zero if there is none. Then used and most are the greatest Slot.Used and Slot.Hold that are left. known is the pin that was recorded when the member got
 // its grant, if it has one: if the recorded pin allows for less now, others have opened the namespace
 // again, and their quarantine need not cover the grant.
-func Joined(stored, known lease.Pin, least, most int64, req lease.Request) (lease.Pin, error) {
+func Joined(stored, known lease.Pin, used, most int64, req lease.Request) (lease.Pin, error) {
 	before, ok := known.Join(req)
 	joined := ok && before == known
 	if from := req.Pin(); stored == noPin {
 		if joined {
 			from = known
 		}
-		stored = holding(from, least, most, req)
+		stored = holding(from, used, most, req)
 	}
 	pin, ok := stored.Join(req)
 	if c := stored.Change; !c.Falls && c.MaxTTL > 0 && pin.Skew > stored.Skew {
@@ -40,12 +39,12 @@ func Joined(stored, known lease.Pin, least, most int64, req lease.Request) (leas
 }
 
 // holding returns p with a Hold of at least most milliseconds, if any slot is left that shows it. If p
-// or another slot has less, p is raised from the lowest values: nothing records since when the greater
-// ones have been there, and the next loss may leave only the slot that shows the least.
-func holding(p lease.Pin, least, most int64, req lease.Request) lease.Pin {
+// or what slots show as used is less, p is raised from that: a replica from before may have no more on
+// record.
+func holding(p lease.Pin, used, most int64, req lease.Request) lease.Pin {
 	const longest = 24 * time.Hour // of MaxTTL
-	lowest, shown := time.Duration(least)*time.Millisecond, time.Duration(most)*time.Millisecond
-	if shown == 0 || shown == p.Hold() && lowest == shown {
+	inUse, shown := time.Duration(used)*time.Millisecond, time.Duration(most)*time.Millisecond
+	if shown == 0 || shown == p.Hold() && inUse == shown {
 		return p
 	}
 	req.MaxTTL, req.Skew = p.MaxTTL, p.Skew
@@ -53,7 +52,7 @@ func holding(p lease.Pin, least, most int64, req lease.Request) lease.Pin {
 		req.MaxTTL = min(shown-p.Skew, longest)
 		req.Skew = shown - req.MaxTTL
 	}
-	p.MaxTTL, p.Change = min(p.Used(), lowest-p.Skew), lease.PinChange{}
+	p.MaxTTL, p.Change = min(p.Used(), inUse-p.Skew), lease.PinChange{}
 	if p.MaxTTL <= 0 {
 		p.MaxTTL = lease.MinTTL
 	}
@@ -75,8 +74,27 @@ func Proposed(pin lease.Pin, g lease.Grant) lease.Pin {
 	return pin
 }
 
+// UsedHold returns the part of a pin's Hold that grants keep to, in milliseconds.
+func UsedHold(pin lease.Pin) int64 {
+	if c := pin.Change; c != (lease.PinChange{}) {
+		return ms(c.MaxTTL + c.Skew)
+	}
+	return ms(pin.Hold())
+}
+
+// Carries reports whether each slot has to carry a pin before it is Advanced at now. The end of a raise
+// is decided once all of them show what a loss has to allow for. A pin falls once none of them shows
+// that more is used.
+func Carries(pin lease.Pin, now int64) bool {
+	c := pin.Change
+	if c.Falls {
+		return c.At > 0 && now >= c.At
+	}
+	return c != (lease.PinChange{}) && c.At <= 0
+}
+
 // Advanced returns the pin as it is at now, a time of the center's clock after the pin was recorded and,
-// if it was raised, after each slot that was ever leased carried the raise: see Slot.Hold.
+// if it Carries, after each slot that was ever leased carried it.
 func Advanced(pin lease.Pin, now int64) lease.Pin {
 	c := pin.Change
 	switch {

@@ -36,7 +36,7 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// What slots show is used like a raise: nobody knows since when it is on record.
+// What slots show is used like a raise, unless they show it as used.
 func TestHoldOfSlots(t *testing.T) {
 	t.Parallel()
 	req := request(7)
@@ -51,12 +51,12 @@ func TestHoldOfSlots(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "layout={l} pool=2 "+want, pin.String())
 	}
-	// The next loss may leave only the slot that shows the least.
-	for least, want := range map[int64]string{
+	// A replica may be from before the raise, or from after a fall.
+	for used, want := range map[int64]string{
 		12_000: "max_ttl=30s skew=2s raised_from=10s/2s at=0",
 		31_000: "max_ttl=30s skew=2s raised_from=29s/2s at=0",
 	} {
-		pin, err := Joined(lease.Pin{}, lease.Pin{}, least, 32_000, req)
+		pin, err := Joined(lease.Pin{}, lease.Pin{}, used, 32_000, req)
 		require.NoError(t, err)
 		require.Equal(t, "layout={l} pool=2 "+want, pin.String())
 	}
@@ -65,16 +65,15 @@ func TestHoldOfSlots(t *testing.T) {
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		ns          Namespace
-		least, most int64
+		ns         Namespace
+		used, most int64
 	}{
-		"none":                {Namespace{}, 0, 0},
-		"slots":               {Namespace{Slots: []Slot{{Hold: 7}, {}, {Hold: 5}, {Hold: 9}}}, 5, 9},
-		"a part":              {Namespace{Part: &Part{Least: 5, Hold: 9}}, 5, 9},
-		"a part without some": {Namespace{Part: &Part{Hold: 9}}, 9, 9},
+		"none":   {Namespace{}, 0, 0},
+		"slots":  {Namespace{Slots: []Slot{{Hold: 7, Used: 2}, {}, {Hold: 5, Used: 5}, {Hold: 9, Used: 3}}}, 5, 9},
+		"a part": {Namespace{Part: &Part{Least: 4, Used: 5, Hold: 9}}, 5, 9},
 	} {
-		least, most := c.ns.holds()
-		require.Equal(t, []int64{c.least, c.most}, []int64{least, most}, name)
+		used, most := c.ns.holds()
+		require.Equal(t, []int64{c.used, c.most}, []int64{used, most}, name)
 	}
 }
 
@@ -230,7 +229,7 @@ func TestBorrowersWaitForARaise(t *testing.T) {
 	ns, _, err = ns.Acquire(now, "a", more)
 	require.NoError(t, err)
 	req.Owner = lease.NewOwner()
-	ns = ns.WithoutOwners()
+	ns = ns.WithoutMeta()
 	// The first call notices a loss, the second has the slots show the raise, the third notices another
 	// loss, and the fourth sets the time.
 	for i := int64(0); ; i++ {

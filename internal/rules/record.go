@@ -38,13 +38,14 @@ type slotPart struct {
 	Since   int64  `json:"since,omitempty"`
 	Floor   int64  `json:"floor,omitempty"`
 	Hold    int64  `json:"hold,omitempty"`
+	Used    int64  `json:"used,omitempty"`
 }
 
 // NeverLent is the part of a worker id that was not lent since its part was lost.
 const NeverLent = `{"expires":0,"mark":0,"token":0}`
 
 // never reports whether s was never lent. What such a slot shows of the pin is the pin itself.
-func never(s Slot) bool { return s == Slot{HasLease: true, HasMark: true, Hold: s.Hold} }
+func never(s Slot) bool { return s == Slot{HasLease: true, HasMark: true, Hold: s.Hold, Used: s.Used} }
 
 // Encode writes the records as one JSON text. Package casstore describes its form.
 func (ns Namespace) Encode() ([]byte, error) {
@@ -102,7 +103,7 @@ func (ns Namespace) Parts() (map[string]string, error) {
 		if s == (Slot{}) { // the part is lost
 			continue
 		}
-		p := slotPart{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.Floor, Hold: s.Hold}
+		p := slotPart{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.Floor, Hold: s.Hold, Used: s.Used}
 		if s.HasLease {
 			p.Expires = &s.Expires
 		}
@@ -169,7 +170,7 @@ func OfParts(parts map[string]string) (Namespace, error) {
 			s.HasLease, s.HasMark = true, true
 		}
 		if never(s) {
-			s.Hold = ms(ns.Meta.Pin.Hold())
+			s = s.carrying(ns.Meta.Pin)
 		}
 		ns.Slots[w] = s
 	}
@@ -181,7 +182,7 @@ func decodeSlot(worker int64, text string) (s Slot, err error) {
 	if err := decode([]byte(text), &p); err != nil {
 		return s, err
 	}
-	s = Slot{HasLease: p.Expires != nil, HasMark: p.Mark != nil, Holder: p.Holder, Token: p.Token, Since: p.Since, Floor: p.Floor, Hold: p.Hold}
+	s = Slot{HasLease: p.Expires != nil, HasMark: p.Mark != nil, Holder: p.Holder, Token: p.Token, Since: p.Since, Floor: p.Floor, Hold: p.Hold, Used: p.Used}
 	if s.HasLease {
 		s.Expires = *p.Expires
 	}

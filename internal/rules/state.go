@@ -25,6 +25,7 @@ type Part struct {
 	Any     bool    // some part of a slot is recorded
 	Hold    int64   // the greatest recorded Slot.Hold
 	Least   int64   // the least
+	Used    int64   // the greatest recorded Slot.Used
 }
 
 // Meta is the record of the namespace as a whole.
@@ -49,9 +50,9 @@ type Slot struct {
 	Since  int64
 	Floor  int64
 
-	// Hold is the greatest recorded lease.Pin.Hold when the slot was last written, in
-	// milliseconds: what a loss of other records allows for.
-	Hold int64
+	// Hold is the lease.Pin.Hold of the pin that the slot carries, in milliseconds: what a loss of
+	// other records allows for. Used is the part of it that grants of that pin keep to.
+	Hold, Used int64
 }
 
 // Announced returns ns, which has no Meta, with one that only says that somebody is about to
@@ -72,7 +73,7 @@ func (ns Namespace) Equal(other Namespace) bool {
 	return ns.Meta == other.Meta && slices.Equal(ns.Slots, other.Slots) && (ns.Part == other.Part || ns.Part.sums() == other.Part.sums())
 }
 
-func (p *Part) sums() [4]int64 { return [4]int64{p.Leases, p.Marks, p.Hold, p.Least} }
+func (p *Part) sums() [5]int64 { return [5]int64{p.Leases, p.Marks, p.Hold, p.Least, p.Used} }
 
 // Worker returns the worker id of ns.Slots[i].
 func (ns Namespace) Worker(i int) int64 {
@@ -120,7 +121,7 @@ func (ns Namespace) WithoutMark(worker int64) Namespace {
 func (ns Namespace) WithoutOwners() Namespace {
 	ns.Slots = slices.Clone(ns.Slots)
 	for w, s := range ns.Slots {
-		ns.Slots[w] = Slot{HasLease: s.HasLease, HasMark: s.HasMark, Expires: s.Expires, Mark: s.Mark, Hold: s.Hold}
+		ns.Slots[w] = Slot{HasLease: s.HasLease, HasMark: s.HasMark, Expires: s.Expires, Mark: s.Mark, Hold: s.Hold, Used: s.Used}
 	}
 	return ns
 }
@@ -136,7 +137,7 @@ func (ns Namespace) with(worker int64, change func(*Slot)) Namespace {
 	ns.Slots = slices.Clone(ns.Slots)
 	s := &ns.Slots[i]
 	if change(s); !s.HasLease && !s.HasMark {
-		s.Hold = 0
+		s.Hold, s.Used = 0, 0
 	}
 	return ns
 }

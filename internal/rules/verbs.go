@@ -94,34 +94,54 @@ func (ns Namespace) waits(now int64, before Meta, pin lease.Pin, err error, agai
 // one step.
 const atOnce = 50
 
-// advanced returns ns with its pin Advanced. After a raise, the slots carry it first: now was read
-// before they do. While ranges begin ahead of the clock, nothing falls.
+// advanced returns ns with its pin Advanced, once all slots carry what that needs: now was read before
+// they do. While ranges begin ahead of the clock, nothing falls.
 func (ns Namespace) advanced(now int64) (Namespace, lease.Pin) {
 	pin := ns.Meta.Pin
 	if pin.Change.Falls && ns.Meta.Quarantine > now {
 		ns.Meta.Pin.Change = lease.PinChange{}
 		return ns, ns.Meta.Pin
 	}
-	raised := !pin.Change.Falls && pin.Change != (lease.PinChange{}) && pin.Change.At <= 0
-	carried := 0
-	if raised && ns.Part != nil && ns.Part.Least < ms(pin.Hold()) {
-		ns, carried = ns.parted(func(p *Part) { p.Least, p.Hold = ms(pin.Hold()), max(p.Hold, ms(pin.Hold())) }), 1
-	}
-	for w := int64(0); raised && ns.Part == nil && w < int64(len(ns.Slots)) && carried < atOnce; w++ {
-		if ns.Slots[w].Hold < ms(pin.Hold()) {
-			ns = ns.carrying(w, pin)
-			carried++
+	if Carries(pin, now) {
+		if carrying, all := ns.carried(pin); !all {
+			return carrying, pin
 		}
 	}
-	if carried == 0 {
-		ns.Meta.Pin = Advanced(pin, now)
+	ns.Meta.Pin = Advanced(pin, now)
+	if ns.Meta.Pin.Change == (lease.PinChange{}) {
+		ns, _ = ns.carried(ns.Meta.Pin)
 	}
 	return ns, ns.Meta.Pin
 }
 
+// carried returns ns with some more slots that carry a pin. It reports whether all did before.
+func (ns Namespace) carried(pin lease.Pin) (Namespace, bool) {
+	if p := ns.Part; p != nil {
+		hold, used := ms(pin.Hold()), UsedHold(pin)
+		if p.Hold == hold && p.Least == hold && p.Used == used {
+			return ns, true
+		}
+		return ns.parted(func(p *Part) { p.Hold, p.Least, p.Used = hold, hold, used }), false
+	}
+	n := 0
+	for w := 0; w < len(ns.Slots) && n < atOnce; w++ {
+		if s := ns.Slots[w]; s != s.carrying(pin) {
+			ns = ns.carrying(int64(w), pin)
+			n++
+		}
+	}
+	return ns, n == 0
+}
+
 // carrying returns ns with a slot that carries a pin.
 func (ns Namespace) carrying(worker int64, pin lease.Pin) Namespace {
-	return ns.with(worker, func(s *Slot) { s.Hold = max(s.Hold, ms(pin.Hold())) })
+	return ns.with(worker, func(s *Slot) { *s = s.carrying(pin) })
+}
+
+// carrying returns s as it is written under a pin.
+func (s Slot) carrying(pin lease.Pin) Slot {
+	s.Hold, s.Used = ms(pin.Hold()), UsedHold(pin)
+	return s
 }
 
 // RenewAlone is Renew by a center that reads no records of other worker ids while the
@@ -163,7 +183,7 @@ func (ns Namespace) Release(now int64, incarnation string, g lease.Grant, lastUs
 		return ns, lease.ErrLost
 	}
 	return ns.with(g.Worker, func(s *Slot) {
-		*s = Slot{HasLease: true, HasMark: true, Owner: Spent(g.Owner), Token: s.Token, Expires: freed(now), Mark: clamp(lastUsed, g), Hold: s.Hold}
+		*s = Slot{HasLease: true, HasMark: true, Owner: Spent(g.Owner), Token: s.Token, Expires: freed(now), Mark: clamp(lastUsed, g), Hold: s.Hold, Used: s.Used}
 	}), nil
 }
 

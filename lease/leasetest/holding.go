@@ -221,7 +221,7 @@ func clamped(t *testing.T, b *bench) {
 		require.NoError(t, s.tryRelease(g, lastUsed), name)
 		s.requireMark(g.Worker, mark, name)
 		mine := workers(g.Worker, g.Worker)
-		if mark > g.Now {
+		if mark > g.Now+1000 { // nearer ones may pass while the center is asked
 			require.Equal(t, mark+1, s.requireFull(mine).Soonest.UnixMilli(), name)
 			continue
 		}

@@ -69,7 +69,7 @@ type slot struct {
 	hasLease, hasMark           bool
 	expires, mark, floor, token moment
 	owner                       int8 // holder + 1; 0: nobody
-	hold                        int8
+	hold, used                  int8
 }
 
 // store is a rules.Namespace without the parts that only people read.
@@ -168,7 +168,7 @@ func (s *state) append(buf []byte, m *model, moved [maxHolders]int8) []byte {
 func (st *store) append(buf []byte, m *model) []byte {
 	buf = append(buf, byte(st.maxTTL), byte(st.former), byte(st.at), byte(st.incarnation), byte(st.quarantine))
 	for _, t := range st.slots[:m.Workers] {
-		buf = append(buf, b(t.hasLease)|b(t.hasMark)<<1|byte(t.owner)<<2, byte(t.expires), byte(t.mark), byte(t.floor), byte(t.token), byte(t.hold))
+		buf = append(buf, b(t.hasLease)|b(t.hasMark)<<1|byte(t.owner)<<2, byte(t.expires), byte(t.mark), byte(t.floor), byte(t.token), byte(t.hold), byte(t.used))
 	}
 	return buf
 }

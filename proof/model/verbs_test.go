@@ -151,7 +151,7 @@ func (m *model) namespace(st store) rules.Namespace {
 	for w, t := range st.slots[:m.Workers] {
 		ns.Slots[w] = rules.Slot{
 			HasLease: t.hasLease, HasMark: t.hasMark, Expires: t.expires.ms(), Mark: t.mark.ms(),
-			Floor: t.floor.ms(), Token: t.token.ms(), Owner: [16]byte{byte(t.owner)}, Hold: int64(t.hold),
+			Floor: t.floor.ms(), Token: t.token.ms(), Owner: [16]byte{byte(t.owner)}, Hold: int64(t.hold), Used: int64(t.used),
 		}
 	}
 	return ns
@@ -175,7 +175,7 @@ func (m *model) storeOf(ns rules.Namespace) (st store) {
 	for w, t := range ns.Slots {
 		st.slots[w] = slot{
 			hasLease: t.HasLease, hasMark: t.HasMark, expires: momentOf(t.Expires), mark: momentOf(t.Mark),
-			floor: momentOf(t.Floor), token: momentOf(t.Token), owner: int8(t.Owner[0]), hold: int8(t.Hold),
+			floor: momentOf(t.Floor), token: momentOf(t.Token), owner: int8(t.Owner[0]), hold: int8(t.Hold), used: int8(t.Used),
 		}
 	}
 	return st
