@@ -190,3 +190,35 @@ func TestForgotten(t *testing.T) {
 	pin.Change.Falls = true
 	require.Equal(t, full, Forgotten(pin, pin, now), "grants by greater values are left")
 }
+
+// After a fall, no slot shows that more is used, or allows for more. Members who ask again for the greater
+// values wait like new ones.
+func TestFallenPinIsForgotten(t *testing.T) {
+	t.Parallel()
+	more, req := request(9), request(1)
+	more.MaxTTL = 4 * time.Minute
+	ns, err := Namespace{}.Init("a", more)
+	require.NoError(t, err)
+	ns, g, err := ns.Acquire(now, "a", req)
+	require.NoError(t, err)
+	at := int64(now)
+	for ; ns.Meta.Pin.Hold() == more.Pin().Hold(); at += 1000 {
+		require.Less(t, at, int64(now+600_000))
+		for w, s := range ns.Slots {
+			require.Equal(t, ms(more.Pin().Hold()), s.Hold, w)
+		}
+		ns, g, err = ns.Renew(at, "a", g)
+		require.NoError(t, err)
+	}
+	for w, s := range ns.Slots {
+		require.Equal(t, [2]int64{ms(req.Pin().Hold()), ms(req.Pin().Hold())}, [2]int64{s.Hold, s.Used}, w)
+	}
+	ns.Slots[1].Hold = ms(more.Pin().Hold()) // not lowered yet
+	pin, err := Joined(lease.Pin{}, lease.Pin{}, 0, 0, more)
+	require.NoError(t, err)
+	ns, _, err = ns.WithoutMeta().Acquire(at, "a", more)
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+	require.Equal(t, pin.Hold(), ns.Meta.Pin.Hold())
+	require.Equal(t, at+ms(pin.Hold()), ns.Meta.Quarantine)
+	require.Equal(t, req.Pin().Hold(), ns.Meta.Pin.Change.MaxTTL+ns.Meta.Pin.Change.Skew)
+}

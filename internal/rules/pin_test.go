@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -118,7 +119,7 @@ func TestLossBeforeAFall(t *testing.T) {
 	ns, g, err := ns.Acquire(now, "a", req)
 	require.NoError(t, err)
 	at := int64(now)
-	for g.Pinned.Change.At <= 0 || at <= g.Pinned.Change.At-5000 {
+	for ns.Slots[1].Used == ns.Slots[1].Hold { // before all show that less is used
 		at += 5000
 		ns, g, err = ns.Renew(at, "a", g)
 		require.NoError(t, err)
@@ -174,6 +175,25 @@ func TestRaiseIsShownBeforeItsTimeIsSet(t *testing.T) {
 		require.Less(t, i, int64(5))
 	}
 	require.True(t, shown())
+}
+
+// Before a pin falls, all slots show that no more is used than what it falls to: see TestLossUsesNoRaise.
+func TestFallShowsFirst(t *testing.T) {
+	t.Parallel()
+	more, req := request(9), request(1)
+	more.MaxTTL = 4 * time.Minute
+	ns, err := Namespace{}.Init("a", more)
+	require.NoError(t, err)
+	ns, g, err := ns.Acquire(now, "a", req)
+	require.NoError(t, err)
+	at, shown := int64(now), false
+	for ; ns.Meta.Pin.Hold() == more.Pin().Hold(); at += 1000 {
+		require.Less(t, at, int64(now+600_000))
+		shown = !slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s.Used != ms(req.Pin().Hold()) })
+		ns, g, err = ns.Renew(at, "a", g)
+		require.NoError(t, err)
+	}
+	require.True(t, shown)
 }
 
 // Leases are longer by what their member lacks of the greatest skew, until that has fallen. So it falls

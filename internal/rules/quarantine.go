@@ -8,9 +8,6 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// QuarantineEnd returns a time that no forgotten grant of the pin exceeds, whatever its TTL was.
-func QuarantineEnd(now int64, pin lease.Pin) int64 { return now + ms(pin.Hold()) }
-
 // Forgotten returns how long after now, in milliseconds, a grant may last that records have lost. pin is
 // what stored, or nothing on record, became when a member joined. Nobody has used a raise before its
 // time, by any clock that differs from now by no more than the skew: what lacks the raise's end lags by

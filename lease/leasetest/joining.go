@@ -212,6 +212,10 @@ func fallen(t *testing.T, b *bench) {
 	s.requirePin(brief/2, skew, lease.PinChange{})
 	require.LessOrEqual(t, s.acquire().Ceiling, s.now.Load()+(brief/2).Milliseconds(), "it raises the namespace again, and has to wait")
 	s.requirePin(brief, skew, lease.PinChange{MaxTTL: brief / 2, Skew: skew})
+
+	b.Drop(t, s.base.Namespace, Meta)
+	began = s.requireQuarantine(above).Now.UnixMilli()
+	require.GreaterOrEqual(t, s.borrows(above).Now, began+(brief/2+skew).Milliseconds(), "a replica may not allow for the greater times")
 }
 
 // beganAgain tests a member that proposes a lower pin and pauses. In the meantime, another member
