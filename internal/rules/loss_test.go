@@ -187,6 +187,11 @@ func TestForgotten(t *testing.T) {
 	for at, want := range map[int64]int64{now: used, now + 29_999: used, now + 30_000: full, now + 50_000: full} {
 		require.Equal(t, want, Forgotten(pin, pin, at), at-now)
 	}
+	again := more
+	again.MaxTTL *= 2
+	joined, _ := pin.Join(again)
+	require.Equal(t, full, Forgotten(pin, joined, now+30_000), "who joins begins another raise")
+	require.Equal(t, used, Forgotten(req.Pin(), pin, now), "who joins has used nothing yet")
 	pin.Change.Falls = true
 	require.Equal(t, full, Forgotten(pin, pin, now), "grants by greater values are left")
 }

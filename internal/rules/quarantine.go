@@ -8,16 +8,16 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Forgotten returns how long after now, in milliseconds, a grant may last that records have lost. pin is
-// what stored, or nothing on record, became when a member joined. Nobody has used a raise before its
-// time, by any clock that differs from now by no more than the skew: what lacks the raise's end lags by
-// less than the time to it.
+// Forgotten returns how long after now, in milliseconds, a grant may last that records have lost. stored
+// is the pin on record, or nothing, and pin what it became when a member joined. Nobody has used a raise
+// before its time, by any clock that differs from now by no more than the skew: what lacks the time of a
+// raise lags by less than the time to it.
 func Forgotten(stored, pin lease.Pin, now int64) int64 {
-	c := pin.Change
-	if stored != noPin && c.MaxTTL > 0 && !c.Falls && (c.At <= 0 || now < c.At-ms(pin.Skew)) {
-		return ms(c.MaxTTL + pin.Skew)
+	used := cmp.Or(stored.MaxTTL, pin.MaxTTL)
+	if c := stored.Change; c.MaxTTL > 0 && !c.Falls && (c.At <= 0 || now < c.At-ms(pin.Skew)) {
+		used = c.MaxTTL
 	}
-	return ms(pin.Hold())
+	return ms(used + pin.Skew)
 }
 
 // Quarantined refuses a floor that a quarantine has put too far ahead for a request By a pin.

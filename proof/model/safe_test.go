@@ -82,6 +82,7 @@ func TestSafe(t *testing.T) {
 		{Name: "a member allows for more, wipe", TTL: []int8{1, 1}, MaxTTL: []int8{3, 1}, Ticks: 6, Wipe: true, Losses: 1},
 		{Name: "a member allows for more, failover", TTL: []int8{1, 1}, MaxTTL: []int8{3, 1}, Ticks: 6, Failover: true, Losses: 1},
 		{Name: "all allow for more, a part lost and failover", TTL: []int8{2, 1}, MaxTTL: []int8{2, 2}, Opened: 1, Ticks: 6, Parts: true, Failover: true, Losses: 2},
+		{Name: "two members raise, failover", TTL: []int8{3, 2}, MaxTTL: []int8{3, 2}, Opened: 1, Ticks: 7, Failover: true, Losses: 1},
 		{Name: "a member raises, a part lost and failover", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 1, Ticks: 7, Parts: true, Failover: true, Losses: 2},
 		{Name: "the pin falls, a part lost and failover", Workers: 2, Known: 1, TTL: []int8{1, 3}, MaxTTL: []int8{1, 3}, Opened: 3, Ticks: 8, Parts: true, Failover: true, Losses: 2},
 		{Name: "a member raises, parts of two workers lost", Workers: 2, TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 1, Ticks: 6, Parts: true, Losses: 2, Known: 1},
