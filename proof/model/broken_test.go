@@ -10,8 +10,13 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Each function here breaks the rules in one place, from outside: it changes what they
-// see, or what they answer.
+// A breach breaks the rules in one place, from outside: it changes what they see, or what
+// they answer.
+type breach func(verbs) verbs
+
+func inAcquire(f acquirer) breach { return func(v verbs) verbs { v.acquire = f; return v } }
+func inRenew(f renewer) breach    { return func(v verbs) verbs { v.renew = f; return v } }
+func inRelease(f releaser) breach { return func(v verbs) verbs { v.release = f; return v } }
 
 // change returns ns with one slot changed.
 func change(ns rules.Namespace, w int64, f func(*rules.Slot)) rules.Namespace {
@@ -50,138 +55,106 @@ func asIf(ns rules.Namespace, req *lease.Request, times func(*lease.Request), f 
 	return ns
 }
 
-func noCeiling(v verbs) verbs {
-	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
-		ns, g, err := ns.Acquire(now, inc, req)
-		if err == nil {
-			g.Ceiling = horizon.ms()
-		}
-		return ns, g, err
+var noCeiling = inAcquire(func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+	ns, g, err := ns.Acquire(now, inc, req)
+	if err == nil {
+		g.Ceiling = horizon.ms()
 	}
-	return v
-}
+	return ns, g, err
+})
 
-func noFloor(v verbs) verbs {
-	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
-		for w := range ns.Slots {
-			if s := ns.Slots[w]; s.Expires < now && s.Mark != 0 {
-				ns = change(ns, int64(w), func(s *rules.Slot) { s.Mark = 0 })
-			}
+var noFloor = inAcquire(func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+	for w := range ns.Slots {
+		if s := ns.Slots[w]; s.Expires < now && s.Mark != 0 {
+			ns = change(ns, int64(w), func(s *rules.Slot) { s.Mark = 0 })
 		}
-		return ns.Acquire(now, inc, req)
 	}
-	return v
-}
+	return ns.Acquire(now, inc, req)
+})
 
-func stealLeast(v verbs) verbs {
-	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
-		free, g, err := ns.Acquire(now, inc, req)
-		if full := (*lease.NoFreeWorkerError)(nil); errors.As(err, &full) {
-			return change(free, 0, func(s *rules.Slot) { s.Expires, s.Mark = 0, 0 }).Acquire(now, inc, req)
-		}
-		return free, g, err
+var stealLeast = inAcquire(func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+	free, g, err := ns.Acquire(now, inc, req)
+	if errors.As(err, new(*lease.NoFreeWorkerError)) {
+		return change(free, 0, func(s *rules.Slot) { s.Expires, s.Mark = 0, 0 }).Acquire(now, inc, req)
 	}
-	return v
-}
+	return free, g, err
+})
 
-func unfencedRenew(v verbs) verbs {
-	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-		asked := g
-		if s := ns.Slots[g.Worker]; s.Owner != [16]byte{} {
-			g.Owner, g.Token = s.Owner, s.Token
-		}
-		ns, renewed, err := ns.Renew(now, inc, g)
-		renewed.Request, renewed.Token = asked.Request, asked.Token
-		return ns, renewed, err
-	}
-	return v
-}
-
-func unfencedRelease(v verbs) verbs {
-	v.release = func(ns rules.Namespace, now int64, inc string, g lease.Grant, lastUsed int64) (rules.Namespace, error) {
-		s := ns.Slots[g.Worker]
+var unfencedRenew = inRenew(func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+	asked := g
+	if s := ns.Slots[g.Worker]; s.Owner != [16]byte{} {
 		g.Owner, g.Token = s.Owner, s.Token
-		return ns.Release(now, inc, g, lastUsed)
 	}
-	return v
-}
+	ns, renewed, err := ns.Renew(now, inc, g)
+	renewed.Request, renewed.Token = asked.Request, asked.Token
+	return ns, renewed, err
+})
 
-func noClamp(v verbs) verbs {
-	v.release = func(ns rules.Namespace, now int64, inc string, g lease.Grant, lastUsed int64) (rules.Namespace, error) {
-		ns, err := ns.Release(now, inc, g, lastUsed)
-		if err == nil {
-			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Mark = lastUsed })
-		}
-		return ns, err
-	}
-	return v
-}
+var unfencedRelease = inRelease(func(ns rules.Namespace, now int64, inc string, g lease.Grant, lastUsed int64) (rules.Namespace, error) {
+	s := ns.Slots[g.Worker]
+	g.Owner, g.Token = s.Owner, s.Token
+	return ns.Release(now, inc, g, lastUsed)
+})
 
-func noQuarantine(v verbs) verbs {
-	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
-		ns = looked(ns, now, inc, req)
-		ns.Meta.Quarantine = 0
-		return ns.Acquire(now, inc, req)
+var noClamp = inRelease(func(ns rules.Namespace, now int64, inc string, g lease.Grant, lastUsed int64) (rules.Namespace, error) {
+	ns, err := ns.Release(now, inc, g, lastUsed)
+	if err == nil {
+		ns = change(ns, g.Worker, func(s *rules.Slot) { s.Mark = lastUsed })
 	}
-	return v
-}
+	return ns, err
+})
+
+var noQuarantine = inAcquire(func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+	ns = looked(ns, now, inc, req)
+	ns.Meta.Quarantine = 0
+	return ns.Acquire(now, inc, req)
+})
 
 // atTheClock lends from the clock on, ignoring what may have been forgotten above it.
-func atTheClock(v verbs) verbs {
-	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
-		ns = looked(ns, now, inc, req)
-		was := ns.Meta.Quarantine
-		ns.Meta.Quarantine = 0
-		ns, g, err := ns.Acquire(now, inc, req)
-		ns.Meta.Quarantine = was
-		return ns, g, err
-	}
-	return v
-}
+var atTheClock = inAcquire(func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+	ns = looked(ns, now, inc, req)
+	was := ns.Meta.Quarantine
+	ns.Meta.Quarantine = 0
+	ns, g, err := ns.Acquire(now, inc, req)
+	ns.Meta.Quarantine = was
+	return ns, g, err
+})
 
-// quarantineOf has a quarantine last as by a pin with other times.
-func quarantineOf(times func(*lease.Request)) func(verbs) verbs {
+// around changes the records before and after each verb.
+func around(before func(rules.Namespace, int64, string, lease.Request) rules.Namespace, after func(*rules.Namespace)) breach {
+	changed := func(ns rules.Namespace) rules.Namespace {
+		ns.Slots = slices.Clone(ns.Slots)
+		after(&ns)
+		return ns
+	}
 	return func(v verbs) verbs {
-		look := func(ns rules.Namespace, now int64, inc string, req lease.Request) rules.Namespace {
-			return asIf(ns, &req, times, func(ns rules.Namespace) rules.Namespace { return looked(ns, now, inc, req) })
-		}
 		return verbs{
 			func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
-				return look(ns, now, inc, req).Acquire(now, inc, req)
-			},
-			func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-				return look(ns, now, inc, g.Request).Renew(now, inc, g)
-			},
-			func(ns rules.Namespace, now int64, inc string, g lease.Grant, lastUsed int64) (rules.Namespace, error) {
-				return look(ns, now, inc, g.Request).Release(now, inc, g, lastUsed)
-			},
-		}
-	}
-}
-
-// after changes the records after each verb.
-func after(change func(*rules.Namespace)) func(verbs) verbs {
-	return func(v verbs) verbs {
-		changed := func(ns rules.Namespace) rules.Namespace {
-			ns.Slots = slices.Clone(ns.Slots)
-			change(&ns)
-			return ns
-		}
-		return verbs{
-			func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
-				ns, g, err := v.acquire(ns, now, inc, req)
+				ns, g, err := v.acquire(before(ns, now, inc, req), now, inc, req)
 				return changed(ns), g, err
 			},
 			func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-				ns, g, err := v.renew(ns, now, inc, g)
+				ns, g, err := v.renew(before(ns, now, inc, g.Request), now, inc, g)
 				return changed(ns), g, err
 			},
 			func(ns rules.Namespace, now int64, inc string, g lease.Grant, lastUsed int64) (rules.Namespace, error) {
-				ns, err := v.release(ns, now, inc, g, lastUsed)
+				ns, err := v.release(before(ns, now, inc, g.Request), now, inc, g, lastUsed)
 				return changed(ns), err
 			},
 		}
 	}
+}
+
+// quarantineOf has a quarantine last as by a pin with other times.
+func quarantineOf(times func(*lease.Request)) breach {
+	return around(func(ns rules.Namespace, now int64, inc string, req lease.Request) rules.Namespace {
+		return asIf(ns, &req, times, func(ns rules.Namespace) rules.Namespace { return looked(ns, now, inc, req) })
+	}, func(*rules.Namespace) {})
+}
+
+// after changes the records after each verb.
+func after(change func(*rules.Namespace)) breach {
+	return around(func(ns rules.Namespace, _ int64, _ string, _ lease.Request) rules.Namespace { return ns }, change)
 }
 
 func usedAtOnce(ns *rules.Namespace) {
@@ -218,55 +191,46 @@ func allUsed(ns *rules.Namespace) {
 }
 
 // blind hides a loss from renew, and hides from the next verb that there was one.
-func blind(v verbs) verbs {
-	v.renew = func(ns rules.Namespace, now int64, _ string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-		seen := ns
-		for w := range ns.Slots {
-			seen = change(seen, int64(w), func(s *rules.Slot) { s.HasLease, s.HasMark = true, true })
-		}
-		seen.Meta.Pin = g.Pin()
-		after, renewed, err := seen.Renew(now, "", g)
-		if err != nil {
-			return ns, renewed, err
-		}
-		for w, s := range ns.Slots {
-			after = change(after, int64(w), func(t *rules.Slot) { t.HasLease, t.HasMark = s.HasLease, s.HasMark })
-		}
-		after.Meta = ns.Meta
-		return after, renewed, nil
+var blind = inRenew(func(ns rules.Namespace, now int64, _ string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+	seen := ns
+	for w := range ns.Slots {
+		seen = change(seen, int64(w), func(s *rules.Slot) { s.HasLease, s.HasMark = true, true })
 	}
-	return v
-}
-
-// takeAnew gives a slot without an owner to a former holder whose ceiling lies ahead.
-func takeAnew(v verbs) verbs {
-	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-		ns, renewed, err := ns.Renew(now, inc, g)
-		s, skew := ns.Slots[g.Worker], g.Skew.Milliseconds()
-		if !errors.Is(err, lease.ErrLost) || ns.Meta.Quarantine < now || s.Expires >= now || g.Ceiling <= now+skew {
-			return ns, renewed, err
-		}
-		g.Token = max(s.Token, g.Token, now) + 1
-		g.Ceiling = max(s.Mark, g.Ceiling, now+g.TTL.Milliseconds())
-		return change(ns, g.Worker, func(s *rules.Slot) {
-			s.Owner, s.Token, s.Floor, s.Mark, s.Expires = g.Owner, g.Token, g.Floor, g.Ceiling, now+g.TTL.Milliseconds()
-		}), g, nil
-	}
-	return v
-}
-
-// extendedBelow extends the recorded lease even if a quarantine lies above its floor.
-func extendedBelow(v verbs) verbs {
-	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-		ns = looked(ns, now, inc, g.Request)
-		was := ns.Meta.Quarantine
-		ns.Meta.Quarantine = 0
-		ns, renewed, err := ns.Renew(now, inc, g)
-		ns.Meta.Quarantine = was
+	seen.Meta.Pin = g.Pin()
+	after, renewed, err := seen.Renew(now, "", g)
+	if err != nil {
 		return ns, renewed, err
 	}
-	return v
-}
+	for w, s := range ns.Slots {
+		after = change(after, int64(w), func(t *rules.Slot) { t.HasLease, t.HasMark = s.HasLease, s.HasMark })
+	}
+	after.Meta = ns.Meta
+	return after, renewed, nil
+})
+
+// takeAnew gives a slot without an owner to a former holder whose ceiling lies ahead.
+var takeAnew = inRenew(func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+	ns, renewed, err := ns.Renew(now, inc, g)
+	s, skew := ns.Slots[g.Worker], g.Skew.Milliseconds()
+	if !errors.Is(err, lease.ErrLost) || ns.Meta.Quarantine < now || s.Expires >= now || g.Ceiling <= now+skew {
+		return ns, renewed, err
+	}
+	g.Token = max(s.Token, g.Token, now) + 1
+	g.Ceiling = max(s.Mark, g.Ceiling, now+g.TTL.Milliseconds())
+	return change(ns, g.Worker, func(s *rules.Slot) {
+		s.Owner, s.Token, s.Floor, s.Mark, s.Expires = g.Owner, g.Token, g.Floor, g.Ceiling, now+g.TTL.Milliseconds()
+	}), g, nil
+})
+
+// extendedBelow extends the recorded lease even if a quarantine lies above its floor.
+var extendedBelow = inRenew(func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+	ns = looked(ns, now, inc, g.Request)
+	was := ns.Meta.Quarantine
+	ns.Meta.Quarantine = 0
+	ns, renewed, err := ns.Renew(now, inc, g)
+	ns.Meta.Quarantine = was
+	return ns, renewed, err
+})
 
 // lower lends and swaps from one millisecond below the quarantine.
 func lower(v verbs) verbs {
@@ -292,108 +256,89 @@ func lowered(ns rules.Namespace, g lease.Grant, err error) (rules.Namespace, lea
 }
 
 // unbounded lends for a TTL above a floor ahead of the clock, however far ahead it is.
-func unbounded(v verbs) verbs {
-	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
-		ns, g, err := ns.Acquire(now, inc, req)
-		if err == nil && g.Floor >= now {
-			g.Ceiling = g.Floor + req.TTL.Milliseconds()
-			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Mark = g.Ceiling })
-		}
-		return ns, g, err
+var unbounded = inAcquire(func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+	ns, g, err := ns.Acquire(now, inc, req)
+	if err == nil && g.Floor >= now {
+		g.Ceiling = g.Floor + req.TTL.Milliseconds()
+		ns = change(ns, g.Worker, func(s *rules.Slot) { s.Mark = g.Ceiling })
 	}
-	return v
-}
+	return ns, g, err
+})
 
-// unmarked swaps a holder's range and leaves the mark unchanged.
-func unmarked(v verbs) verbs {
-	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-		mark := ns.Slots[g.Worker].Mark
-		ns, renewed, err := ns.Renew(now, inc, g)
-		if err == nil && renewed.Floor != g.Floor {
-			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Mark = mark })
-		}
-		return ns, renewed, err
-	}
-	return v
-}
-
-// stretched starts a holder's next range where the former one began.
-func stretched(v verbs) verbs {
-	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+// renewedAs renews, and then changes what is lent and what is on record.
+func renewedAs(f func(g lease.Grant, was rules.Slot, renewed *lease.Grant, is *rules.Slot)) breach {
+	return inRenew(func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		was := ns.Slots[g.Worker]
 		ns, renewed, err := ns.Renew(now, inc, g)
 		if err == nil {
-			renewed.Floor = g.Floor
-			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Floor = g.Floor })
+			ns = change(ns, g.Worker, func(is *rules.Slot) { f(g, was, &renewed, is) })
 		}
 		return ns, renewed, err
-	}
-	return v
+	})
 }
 
-// sameToken swaps a holder's range and keeps its token.
-func sameToken(v verbs) verbs {
-	v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-		ns, renewed, err := ns.Renew(now, inc, g)
-		if err == nil {
-			renewed.Token = g.Token
-			ns = change(ns, g.Worker, func(s *rules.Slot) { s.Token = g.Token })
+var (
+	// unmarked swaps a holder's range and leaves the mark unchanged.
+	unmarked = renewedAs(func(g lease.Grant, was rules.Slot, renewed *lease.Grant, is *rules.Slot) {
+		if renewed.Floor != g.Floor {
+			is.Mark = was.Mark
 		}
-		return ns, renewed, err
-	}
-	return v
-}
+	})
+	// stretched starts a holder's next range where the former one began.
+	stretched = renewedAs(func(g lease.Grant, _ rules.Slot, renewed *lease.Grant, is *rules.Slot) {
+		renewed.Floor, is.Floor = g.Floor, g.Floor
+	})
+	// sameToken swaps a holder's range and keeps its token.
+	sameToken = renewedAs(func(g lease.Grant, _ rules.Slot, renewed *lease.Grant, is *rules.Slot) {
+		renewed.Token, is.Token = g.Token, g.Token
+	})
+)
 
 // anyMark repeats the recorded grant even if its mark was lost.
-func anyMark(v verbs) verbs {
-	v.acquire = func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
-		ns = looked(ns, now, inc, req)
-		for w, s := range ns.Slots {
-			if s.Owner == req.Owner && s.Expires >= now+req.Skew.Milliseconds() {
-				return ns, lease.Grant{Request: req, Worker: int64(w), Token: s.Token, Now: now, Floor: s.Floor, Ceiling: s.Mark, Since: s.Since}, nil
-			}
+var anyMark = inAcquire(func(ns rules.Namespace, now int64, inc string, req lease.Request) (rules.Namespace, lease.Grant, error) {
+	ns = looked(ns, now, inc, req)
+	for w, s := range ns.Slots {
+		if s.Owner == req.Owner && s.Expires >= now+req.Skew.Milliseconds() {
+			return ns, lease.Grant{Request: req, Worker: int64(w), Token: s.Token, Now: now, Floor: s.Floor, Ceiling: s.Mark, Since: s.Since}, nil
 		}
-		return ns.Acquire(now, inc, req)
 	}
-	return v
-}
+	return ns.Acquire(now, inc, req)
+})
 
 // careless renews alone without one of the conditions: it extends what is on record as if
 // it were what fix makes of it.
-func careless(fix func(ns *rules.Namespace, s *rules.Slot, now int64, inc string, g lease.Grant)) func(verbs) verbs {
-	return func(v verbs) verbs {
-		v.renew = func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
-			seen := change(ns, g.Worker, func(*rules.Slot) {})
-			fix(&seen, &seen.Slots[g.Worker], now, inc, g)
-			if !seen.InOrder(now, inc, g) {
-				return ns.RenewAlone(now, inc, g)
-			}
-			seen, g, err := seen.RenewAlone(now, inc, g)
-			is := seen.Slots[g.Worker]
-			return change(ns, g.Worker, func(s *rules.Slot) {
-				s.HasLease, s.HasMark, s.Mark, s.Expires = true, true, is.Mark, is.Expires
-			}), g, err
+func careless(fix func(ns *rules.Namespace, s *rules.Slot, inc string, g lease.Grant)) breach {
+	return inRenew(func(ns rules.Namespace, now int64, inc string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
+		seen := change(ns, g.Worker, func(*rules.Slot) {})
+		fix(&seen, &seen.Slots[g.Worker], inc, g)
+		if !seen.InOrder(now, inc, g) {
+			return ns.RenewAlone(now, inc, g)
 		}
-		return v
-	}
+		seen, g, err := seen.RenewAlone(now, inc, g)
+		is := seen.Slots[g.Worker]
+		return change(ns, g.Worker, func(s *rules.Slot) {
+			s.HasLease, s.HasMark, s.Mark, s.Expires = true, true, is.Mark, is.Expires
+		}), g, err
+	})
 }
 
 // Each of these forgets one condition of a renewal that does not look at other records.
 var (
-	ofAnybody = careless(func(_ *rules.Namespace, s *rules.Slot, _ int64, _ string, g lease.Grant) {
+	ofAnybody = careless(func(_ *rules.Namespace, s *rules.Slot, _ string, g lease.Grant) {
 		s.Owner, s.Token, s.Floor = g.Owner, g.Token, g.Floor
 	})
-	ofAnotherGrant = careless(func(_ *rules.Namespace, s *rules.Slot, _ int64, _ string, g lease.Grant) {
+	ofAnotherGrant = careless(func(_ *rules.Namespace, s *rules.Slot, _ string, g lease.Grant) {
 		s.Token, s.Floor = g.Token, g.Floor
 	})
-	ofAnotherToken  = careless(func(_ *rules.Namespace, s *rules.Slot, _ int64, _ string, g lease.Grant) { s.Token = g.Token })
-	onAnotherServer = careless(func(ns *rules.Namespace, _ *rules.Slot, _ int64, inc string, _ lease.Grant) {
+	ofAnotherToken  = careless(func(_ *rules.Namespace, s *rules.Slot, _ string, g lease.Grant) { s.Token = g.Token })
+	onAnotherServer = careless(func(ns *rules.Namespace, _ *rules.Slot, inc string, _ lease.Grant) {
 		ns.Meta.Incarnation = inc
 	})
-	inAQuarantine = careless(func(ns *rules.Namespace, _ *rules.Slot, _ int64, _ string, _ lease.Grant) { ns.Meta.Quarantine = 0 })
-	withoutMeta   = careless(func(ns *rules.Namespace, _ *rules.Slot, _ int64, inc string, g lease.Grant) {
+	inAQuarantine = careless(func(ns *rules.Namespace, _ *rules.Slot, _ string, _ lease.Grant) { ns.Meta.Quarantine = 0 })
+	withoutMeta   = careless(func(ns *rules.Namespace, _ *rules.Slot, inc string, g lease.Grant) {
 		ns.Meta.Pin, ns.Meta.Incarnation = g.Pin(), inc
 	})
-	withoutItsSlot = careless(func(_ *rules.Namespace, s *rules.Slot, _ int64, _ string, _ lease.Grant) {
+	withoutItsSlot = careless(func(_ *rules.Namespace, s *rules.Slot, _ string, _ lease.Grant) {
 		s.HasLease, s.HasMark = true, true
 	})
 )
@@ -422,7 +367,7 @@ func TestBroken(t *testing.T) {
 	}
 	for _, c := range []struct {
 		config
-		broken func(verbs) verbs
+		broken breach
 		want   kind
 	}{
 		{config{Name: "M0 no ceiling", TTL: []int8{2, 2}, Ticks: 4}, noCeiling, duplicate},
@@ -439,14 +384,10 @@ func TestBroken(t *testing.T) {
 		{config{Name: "a part lost, no quarantine", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, noQuarantine, duplicate},
 		{wipe("B2 wipe, lent from the clock on", 2, 2), atTheClock, duplicate},
 		{failover("B4 failover, no quarantine", 1, 1), noQuarantine, duplicate},
-		{func() config { c := failover("B4 failover, incarnations not compared", 1, 1); c.Never = true; return c }(), nil, duplicate},
+		{config{Name: "B4 failover, incarnations not compared", TTL: []int8{1, 1}, Ticks: 6, Failover: true, Never: true, Losses: 1}, nil, duplicate},
 		{back(2, 0, wipe("C1 wipe, clock back by more than the skew", 1, 1)), nil, duplicate},
 		{back(2, 2, wipe("C1 wipe, clock back, quarantine without skew", 2, 2)), quarantineOf(func(r *lease.Request) { r.Skew = 0 }), duplicate},
-		{func() config {
-			c := wipe("not covered: wipe, callers' clocks apart by more than the skew", 1, 1)
-			c.Apart = []int8{0, 2}
-			return c
-		}(), nil, duplicate},
+		{config{Name: "not covered: wipe, callers' clocks apart by more than the skew", TTL: []int8{1, 1}, Apart: []int8{0, 2}, Ticks: 7, Wipe: true, Losses: 1}, nil, duplicate},
 		{config{Name: "no floor, callers' clocks apart", TTL: []int8{2, 2}, Ticks: 4, Apart: []int8{0, 3}}, noFloor, duplicate},
 		{wipe("wipe, quarantine of the newcomer's TTL", 3, 1), quarantineOf(func(r *lease.Request) { r.MaxTTL = r.TTL }), duplicate},
 		{config{Name: "a part lost twice, quarantine of who asks", TTL: []int8{1, 1, 1}, MaxTTL: []int8{3, 1, 1}, Ticks: 5, Parts: true, Losses: 2}, quarantineOf(func(*lease.Request) {}), duplicate},
@@ -455,11 +396,7 @@ func TestBroken(t *testing.T) {
 		{config{Name: "a member raises, a part lost and failover, slots show the raise as used", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 1, Ticks: 7, Parts: true, Failover: true, Losses: 2, Known: 1, Limit: 5_000_000}, after(allUsed), duplicate},
 		{config{Name: "parts of two workers lost, no slot shows the pin", Workers: 2, TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 3, Ticks: 5, Parts: true, Losses: 2, Known: 1}, after(noHold), duplicate},
 		{config{Name: "a part of two workers lost, the pin falls at once", Workers: 2, TTL: []int8{1, 3, 1}, MaxTTL: []int8{1, 3, 1}, Opened: 3, Ticks: 4, Parts: true, Losses: 1, Known: 1}, after(fallsAtOnce), duplicate},
-		{func() config {
-			c := wipe("not covered: wipe, seen by who allows for less", 3, 1)
-			c.MaxTTL = []int8{3, 1}
-			return c
-		}(), nil, duplicate},
+		{config{Name: "not covered: wipe, seen by who allows for less", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Ticks: 7, Wipe: true, Losses: 1}, nil, duplicate},
 		{wipe("wipe, quarantine 1 ms too short", 2, 2), quarantineOf(func(r *lease.Request) { r.MaxTTL -= time.Millisecond }), duplicate},
 		{twice(wipe("W2 two wipes, a slot is taken anew by who is not on record", 2, 2, 2)), takeAnew, duplicate},
 		{config{Name: "F2 part lost, then failover, extended below the quarantine", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Failover: true, Losses: 2}, extendedBelow, duplicate},
@@ -471,7 +408,7 @@ func TestBroken(t *testing.T) {
 		{twice(wipe("two wipes, lent for a TTL above a floor that lies ahead", 2, 2)), unbounded, duplicate},
 		{failover("failover, swapped without a mark", 2, 2), unmarked, outside},
 		{failover("failover, a swap begins where the former range did", 2, 2), stretched, outside},
-		{func() config { c := failover("a swap leaves its token", 2, 2); c.Steps = 0; return c }(), sameToken, fallen},
+		{failover("a swap leaves its token", 2, 2), sameToken, fallen},
 		{config{Name: "an empty range is lent again", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, anyMark, outside},
 		{wipe("wipe, seen by acquire only", 2, 2), blind, unseen},
 		{config{Name: "a part lost, seen by acquire only", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}, blind, unseen},
@@ -482,11 +419,7 @@ func TestBroken(t *testing.T) {
 		{alone(failover("alone, below a quarantine", 2, 2)), inAQuarantine, outside},
 		{alone(twice(config{Name: "alone, without the record of the namespace", TTL: []int8{2, 2}, Ticks: 4, Parts: true})), withoutMeta, unseen},
 		{alone(config{Name: "alone, without its slot", TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1}), withoutItsSlot, unseen},
-		{twice(func() config {
-			c := failover("not covered: failover back to a server that kept its incarnation", 2, 2)
-			c.Failback = true
-			return c
-		}()), nil, duplicate},
+		{config{Name: "not covered: failover back to a server that kept its incarnation", TTL: []int8{2, 2}, Ticks: 6, Failover: true, Failback: true, Losses: 2}, nil, duplicate},
 	} {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()

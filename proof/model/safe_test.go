@@ -20,17 +20,6 @@ func limit() int {
 // toTheEnd is a limit for searches that end before it.
 const toTheEnd = 900_000
 
-// explore fails the test if a violation is found.
-func explore(t *testing.T, m *model) {
-	t.Helper()
-	begin := time.Now()
-	r := m.search()
-	t.Logf("%v: %v (%v)", m.config, r, time.Since(begin).Round(time.Millisecond))
-	if r.found != 0 {
-		t.Errorf("%v found", r.found)
-	}
-}
-
 // String returns the bounds of a search.
 func (c config) String() string {
 	out := fmt.Sprintf("%s: %d worker, holders with TTL %v, %d ticks, %d late grants", c.Name, c.Workers, c.TTL, c.Ticks, c.Known)
@@ -49,10 +38,21 @@ func (c config) String() string {
 	return out
 }
 
+// both are explored with each kind of renewal.
+var both = []config{
+	{Name: "parts lost twice", TTL: []int8{2, 2}, Ticks: 6, Parts: true, Losses: 2},
+	{Name: "wipe and part, the clock steps back", TTL: []int8{2, 2}, Ticks: 6, Parts: true, Wipe: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
+	{Name: "wipe, part and failover", TTL: []int8{2, 2, 2}, Ticks: 6, Wipe: true, Parts: true, Failover: true, Losses: 3},
+	{Name: "two failovers, three holders, the clock steps back", TTL: []int8{2, 2, 2}, Ticks: 6, Failover: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
+	{Name: "parts of two workers lost twice, the clock steps back", Workers: 2, TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
+	{Name: "late replies, two wipes", TTL: []int8{2, 2}, Ticks: 5, LateReplies: true, Wipe: true, Losses: 2},
+	{Name: "late replies, two failovers", TTL: []int8{2, 2}, Ticks: 5, LateReplies: true, Failover: true, Losses: 2},
+}
+
 // TestSafe explores the unchanged rules. The letters are those of the protocol's first model.
 func TestSafe(t *testing.T) {
 	t.Parallel()
-	for _, c := range []config{
+	for _, c := range append(both, []config{
 		{Name: "A1 the protocol", TTL: []int8{2, 2, 2}, Ticks: 5},
 		{Name: "A2 three at once", TTL: []int8{1, 1, 1}, Ticks: 4},
 		{Name: "A2 four at once", TTL: []int8{1, 1, 1, 1}, Ticks: 4},
@@ -72,9 +72,7 @@ func TestSafe(t *testing.T) {
 		{Name: "S3 wipe, the clock steps back", TTL: []int8{3, 3}, Ticks: 8, Wipe: true, Losses: 1, Back: 2, Steps: 1, Skew: 2},
 		{Name: "S4 failover, the clock steps back", TTL: []int8{3, 3}, Ticks: 8, Failover: true, Losses: 1, Back: 2, Steps: 1, Skew: 2},
 		{Name: "a part lost", TTL: []int8{1, 1}, Ticks: 5, Parts: true, Losses: 1, Limit: toTheEnd},
-		{Name: "parts lost twice", TTL: []int8{2, 2}, Ticks: 6, Parts: true, Losses: 2},
 		{Name: "a part of two workers lost", Workers: 2, TTL: []int8{1, 1}, Ticks: 3, Parts: true, Losses: 1},
-		{Name: "wipe and part, the clock steps back", TTL: []int8{2, 2}, Ticks: 6, Parts: true, Wipe: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
 		{Name: "wipe, mixed TTLs", TTL: []int8{3, 1}, Ticks: 8, Wipe: true, Losses: 1},
 		{Name: "wipe, mixed TTLs, to the end", TTL: []int8{3, 1}, Ticks: 6, Wipe: true, Losses: 1, Known: 1, Limit: toTheEnd},
 		{Name: "failover, mixed TTLs", TTL: []int8{3, 1}, Ticks: 8, Failover: true, Losses: 1},
@@ -92,44 +90,37 @@ func TestSafe(t *testing.T) {
 		{Name: "the pin falls, a part lost", TTL: []int8{1, 3}, MaxTTL: []int8{1, 3}, Opened: 3, Ticks: 8, Parts: true, Losses: 1},
 		{Name: "the pin falls, the clock steps back, failover", TTL: []int8{1, 2}, MaxTTL: []int8{1, 2}, Opened: 2, Ticks: 8, Failover: true, Losses: 1, Back: 1, Steps: 1, Skew: 1},
 		{Name: "three wipes", TTL: []int8{2, 2, 2}, Ticks: 6, Wipe: true, Losses: 3},
-		{Name: "wipe, part and failover", TTL: []int8{2, 2, 2}, Ticks: 6, Wipe: true, Parts: true, Failover: true, Losses: 3},
 		{Name: "two failovers, three holders", TTL: []int8{2, 2, 2}, Ticks: 6, Failover: true, Losses: 2},
-		{Name: "two failovers, three holders, the clock steps back", TTL: []int8{2, 2, 2}, Ticks: 6, Failover: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
-		{Name: "parts of two workers lost twice, the clock steps back", Workers: 2, TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
-		{Name: "late replies, two wipes", TTL: []int8{2, 2}, Ticks: 5, LateReplies: true, Wipe: true, Losses: 2},
-		{Name: "late replies, two failovers", TTL: []int8{2, 2}, Ticks: 5, LateReplies: true, Failover: true, Losses: 2},
 		{Name: "two wipes, one holder waits", TTL: []int8{2, 2, 2}, Ticks: 6, Wipe: true, Losses: 2, Exact: true},
 		{Name: "two failovers, one holder waits", TTL: []int8{2, 2, 2}, Ticks: 6, Failover: true, Losses: 2, Exact: true},
-	} {
+	}...) {
 		safe(t, c, theRules())
 	}
 }
 
-// safe explores a config in a subtest.
+// safe explores a config in a subtest, which fails if a violation is found.
 func safe(t *testing.T, c config, v verbs) {
 	t.Run(c.Name, func(t *testing.T) {
 		t.Parallel()
 		c.Limit = max(c.Limit, limit())
-		explore(t, newModel(c, v))
+		m, begin := newModel(c, v), time.Now()
+		r := m.search()
+		t.Logf("%v: %v (%v)", m.config, r, time.Since(begin).Round(time.Millisecond))
+		if r.found != 0 {
+			t.Errorf("%v found", r.found)
+		}
 	})
 }
 
 // TestSafeAlone explores renewals that do not look at the records of others.
 func TestSafeAlone(t *testing.T) {
 	t.Parallel()
-	for _, c := range []config{
+	for _, c := range append(both, []config{
 		{Name: "the clock steps back, three holders", TTL: []int8{2, 2, 2}, Ticks: 5, Back: 2, Steps: 1},
-		{Name: "late replies, two wipes", TTL: []int8{2, 2}, Ticks: 5, LateReplies: true, Wipe: true, Losses: 2},
-		{Name: "late replies, two failovers", TTL: []int8{2, 2}, Ticks: 5, LateReplies: true, Failover: true, Losses: 2},
-		{Name: "two failovers, three holders, the clock steps back", TTL: []int8{2, 2, 2}, Ticks: 6, Failover: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
-		{Name: "parts lost twice", TTL: []int8{2, 2}, Ticks: 6, Parts: true, Losses: 2},
-		{Name: "wipe and part, the clock steps back", TTL: []int8{2, 2}, Ticks: 6, Parts: true, Wipe: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
-		{Name: "wipe, part and failover", TTL: []int8{2, 2, 2}, Ticks: 6, Wipe: true, Parts: true, Failover: true, Losses: 3},
 		{Name: "parts of two workers lost", Workers: 2, TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 1},
-		{Name: "parts of two workers lost twice, the clock steps back", Workers: 2, TTL: []int8{2, 2}, Ticks: 4, Parts: true, Losses: 2, Back: 1, Steps: 1, Skew: 1},
 		{Name: "parts of two workers lost, three holders, the clock steps back", Workers: 2, TTL: []int8{1, 1, 1}, Ticks: 4, Parts: true, Losses: 1, Back: 2, Steps: 1, Skew: 2},
 		{Name: "part of two workers lost, and a failover", Workers: 2, TTL: []int8{1, 1, 1}, Ticks: 4, Parts: true, Failover: true, Losses: 2},
-	} {
+	}...) {
 		c.Alone = true
 		safe(t, c, alone(theRules()))
 	}

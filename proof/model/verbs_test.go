@@ -12,10 +12,16 @@ import (
 
 // verbs answers requests by the rules, or by the rules with one of them broken.
 type verbs struct {
-	acquire func(ns rules.Namespace, now int64, incarnation string, req lease.Request) (rules.Namespace, lease.Grant, error)
-	renew   func(ns rules.Namespace, now int64, incarnation string, g lease.Grant) (rules.Namespace, lease.Grant, error)
-	release func(ns rules.Namespace, now int64, incarnation string, g lease.Grant, lastUsed int64) (rules.Namespace, error)
+	acquire acquirer
+	renew   renewer
+	release releaser
 }
+
+type (
+	acquirer func(ns rules.Namespace, now int64, incarnation string, req lease.Request) (rules.Namespace, lease.Grant, error)
+	renewer  func(ns rules.Namespace, now int64, incarnation string, g lease.Grant) (rules.Namespace, lease.Grant, error)
+	releaser func(ns rules.Namespace, now int64, incarnation string, g lease.Grant, lastUsed int64) (rules.Namespace, error)
+)
 
 func theRules() verbs {
 	return verbs{rules.Namespace.Acquire, rules.Namespace.Renew, rules.Namespace.Release}
@@ -94,22 +100,17 @@ func (m *model) ask(c call) reply {
 		ns, err = m.verbs.release(ns, now, inc, asked, c.used.ms())
 	}
 	r := reply{store: m.storeOf(ns)}
-	var (
-		quarantine *lease.QuarantineError
-		full       *lease.NoFreeWorkerError
-		mismatch   *lease.MismatchError
-	)
 	switch {
 	case err == nil && c.verb != release:
 		r.grant = grant{int8(g.Worker), momentOf(g.Token), momentOf(g.Floor), momentOf(g.Ceiling)}
 	case err == nil:
 	case errors.Is(err, lease.ErrLost):
 		r.answer = isLost
-	case errors.As(err, &quarantine):
+	case errors.As(err, new(*lease.QuarantineError)):
 		r.answer = mustWait
-	case errors.As(err, &full):
+	case errors.As(err, new(*lease.NoFreeWorkerError)):
 		r.answer = isFull
-	case errors.As(err, &mismatch):
+	case errors.As(err, new(*lease.MismatchError)):
 		r.answer = refused
 	default:
 		panic(fmt.Sprintf("model: %+v: %v", c, err))
