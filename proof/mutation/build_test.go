@@ -8,9 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,8 +17,8 @@ import (
 )
 
 // A build is the test binary of a list, which holds its mutants (mutant schemata: Untch,
-// Offutt, Harrold, ISSTA 1993). A function is followed by a copy for each mutant that
-// changes its body, and begins with a choice among them by a number from the environment.
+// Offutt, Harrold, ISSTA 1993). A function begins with the body that each mutant gives it, and
+// a number from the environment chooses one.
 // Scripts are read from a file that the environment names. A mutant that changes something
 // else is not in it and is built alone.
 type build struct {
@@ -117,10 +115,9 @@ func withVariant(text, product, mutated string, number int) (string, bool) {
 	}
 	now, _ := functions(text)
 	for i := len(before) - 1; i >= 0; i-- { // from the end, so that offsets stay
-		if before[i].body == after[i].body {
-			continue
+		if before[i].body != after[i].body {
+			text = now[i].choosing(text, number, after[i].body)
 		}
-		text = now[i].choosing(text, number) + "\n" + now[i].copied(number, after[i].body) + "\n"
 	}
 	return text, true
 }
@@ -128,7 +125,6 @@ func withVariant(text, product, mutated string, number int) (string, bool) {
 // A function is a declaration within a text.
 type function struct {
 	*ast.FuncDecl
-	text string
 	body string
 }
 
@@ -145,73 +141,19 @@ func functions(text string) (all []function, rest string) {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
 			rest += text[end-1 : f.Body.Pos()-1]
 			end = f.Body.End()
-			all = append(all, function{f, text, text[f.Body.Pos()-1 : f.Body.End()-1]})
+			all = append(all, function{f, text[f.Body.Pos()-1 : f.Body.End()-1]})
 		}
 	}
 	return all, rest + text[end-1:]
 }
 
-// copied returns the declaration with another body, under another name.
-func (f function) copied(number int, body string) string {
-	return f.text[f.Pos()-1:f.Name.Pos()-1] + f.variant(number) + f.text[f.Name.End()-1:f.Body.Pos()-1] + body
-}
-
-func (f function) variant(number int) string { return fmt.Sprintf("%sMutant%d", f.Name.Name, number) }
-
-// choosing returns text with a function that begins by calling the variant if the number
-// says so. Parameters without a name get one.
-func (f function) choosing(text string, number int) string {
-	type insertion struct {
-		at   token.Pos
-		till token.Pos
-		text string
+// choosing returns text with a function that begins with the other body, and its results, if
+// the number says so.
+func (f function) choosing(text string, number int, body string) string {
+	call := "func() " + body + "(); return"
+	if r := f.Type.Results; r != nil {
+		call = "return func() " + text[r.Pos()-1:r.End()-1] + " " + body + "()"
 	}
-	var (
-		insertions []insertion
-		call       string
-		arguments  []string
-	)
-	named := func(fields *ast.FieldList) (names []string) {
-		if fields == nil {
-			return nil
-		}
-		for _, field := range fields.List {
-			if field.Names == nil {
-				name := fmt.Sprintf("mutantArg%d", field.Pos())
-				insertions = append(insertions, insertion{field.Type.Pos(), field.Type.Pos(), name + " "})
-				names = append(names, name)
-			}
-			for _, n := range field.Names {
-				name := n.Name
-				if name == "_" {
-					name = fmt.Sprintf("mutantArg%d", n.Pos())
-					insertions = append(insertions, insertion{n.Pos(), n.End(), name})
-				}
-				names = append(names, name)
-			}
-			if _, variadic := field.Type.(*ast.Ellipsis); variadic {
-				names[len(names)-1] += "..."
-			}
-		}
-		return names
-	}
-	if f.Recv != nil {
-		call = named(f.Recv)[0] + "."
-	}
-	call += f.variant(number)
-	if f.Type.TypeParams != nil {
-		call += "[" + strings.Join(named(f.Type.TypeParams), ", ") + "]"
-	}
-	arguments = named(f.Type.Params)
-	call += "(" + strings.Join(arguments, ", ") + ")"
-	if f.Type.Results != nil {
-		call = "return " + call
-	} else {
-		call += "; return"
-	}
-	insertions = append(insertions, insertion{f.Body.Pos() + 1, f.Body.Pos() + 1, fmt.Sprintf(" if mutantNumber == %d { %s }; ", number, call)})
-	for _, in := range slices.Backward(insertions) {
-		text = text[:in.at-1] + in.text + text[in.till-1:]
-	}
-	return text
+	begin := f.Body.Pos() // behind the brace
+	return text[:begin] + fmt.Sprintf(" if mutantNumber == %d { %s }; ", number, call) + text[begin:]
 }
