@@ -3,7 +3,6 @@ package simulate
 import (
 	"bytes"
 	"math/rand/v2"
-	"strconv"
 	"testing"
 	"time"
 
@@ -113,19 +112,7 @@ func firstBorrows(seed int) Plan {
 // TestBetweenReadAndWrite checks that who wrote to another cluster than it read from uses
 // nothing that this cluster had forgotten.
 func TestBetweenReadAndWrite(t *testing.T) {
-	for shard := range 4 {
-		t.Run(strconv.Itoa(shard), func(t *testing.T) {
-			t.Parallel()
-			n := 40
-			if *count > 0 {
-				n = *count
-			}
-			for seed := *first + shard; seed < *first+n; seed += 4 {
-				r := Run(t, betweenReadAndWrite(seed), stores["etcd"])
-				require.True(t, r.OK(), "seed %d: %s", seed, r)
-			}
-		})
-	}
+	play(t, "etcd", 40, betweenReadAndWrite, stores["etcd"])
 }
 
 // TestClocksApart shows that the clocks of two hosts may differ by the skew across a loss,

@@ -114,7 +114,6 @@ func (e *Etcd) boot(content []byte) error {
 	return nil
 }
 
-// Name returns "etcd".
 func (*Etcd) Name() string { return "etcd" }
 
 func (*Etcd) nearby() {}
@@ -160,33 +159,30 @@ func (e *Etcd) Apply(req proto.Message) (proto.Message, error) {
 	ctx, log := context.Background(), zap.NewNop()
 	if r, ok := req.(*pb.RangeRequest); ok {
 		reply, _, err := txn.Range(ctx, log, e.kv, r, true)
-		if err != nil {
-			return nil, err
-		}
-		e.fill(reply.Header)
-		return reply, nil
+		return e.filled(reply, err)
 	}
 	e.behind, e.stale = false, true
 	switch r := req.(type) {
 	case *pb.TxnRequest:
 		reply, _, err := txn.Txn(ctx, log, r, true, e.kv, nil, false)
-		if err != nil {
-			return nil, err
-		}
-		e.fill(reply.Header)
-		return reply, nil
+		return e.filled(reply, err)
 	case *pb.DeleteRangeRequest:
 		reply, _, err := txn.DeleteRange(ctx, log, e.kv, r)
-		if err != nil {
-			return nil, err
-		}
-		e.fill(reply.Header)
-		return reply, nil
+		return e.filled(reply, err)
 	}
 	return nil, fmt.Errorf("simulate: etcdseq sends a %T: teach Etcd to handle it", req)
 }
 
-func (e *Etcd) fill(h *pb.ResponseHeader) {
+type replied interface {
+	proto.Message
+	GetHeader() *pb.ResponseHeader
+}
+
+func (e *Etcd) filled(reply replied, err error) (proto.Message, error) {
+	if err != nil {
+		return nil, err
+	}
+	h := reply.GetHeader()
 	h.ClusterId, h.MemberId, h.RaftTerm = e.id, 1, e.term
 	if e.behind {
 		h.RaftTerm--
@@ -194,6 +190,7 @@ func (e *Etcd) fill(h *pb.ResponseHeader) {
 	if h.Revision == 0 {
 		h.Revision = e.kv.Rev()
 	}
+	return reply, nil
 }
 
 // Reincarnate is an election. After a restore, that of its members.
@@ -225,7 +222,6 @@ func (e *Etcd) records() (map[string]string, error) {
 	return all, nil
 }
 
-// Slots reads the records.
 func (e *Etcd) Slots() ([]Slot, error) {
 	if !e.stale {
 		return e.slots, nil
@@ -259,7 +255,6 @@ func slotsOf(ns rules.Namespace) (slots []Slot) {
 	return slots
 }
 
-// Lose deletes keys.
 func (e *Etcd) Lose(what Kind, worker int64) error {
 	if what == Wipe && e.kv.Rev()%2 == 0 {
 		e.term, e.behind = 2, false // as of a cluster that is new
@@ -278,18 +273,17 @@ func (e *Etcd) Lose(what Kind, worker int64) error {
 	return err
 }
 
-// Shows reports what Lose leaves.
 func (e *Etcd) Shows(what Kind, worker int64) (bool, error) {
 	all, err := e.records()
+	if err != nil {
+		return false, err
+	}
 	delete(all, "cluster")
 	switch what {
 	case DropMeta:
 		delete(all, "meta")
 	case DropLease, DropMark:
 		delete(all, fmt.Sprint(worker))
-	}
-	if err != nil {
-		return false, err
 	}
 	return shows(all)
 }
@@ -348,7 +342,7 @@ type callerKey struct{}
 
 // A caller is a process in a verb of its center.
 type caller struct {
-	p     *process
+	*process
 	races int           // lost ones
 	until time.Duration // how long the center may wait after the last
 }
@@ -356,7 +350,7 @@ type caller struct {
 // near returns the context of a verb whose center runs in the process: by the clock of its
 // host, and with a network between it and the store.
 func (p *process) near(ctx context.Context) context.Context {
-	ctx = context.WithValue(ctx, callerKey{}, &caller{p: p})
+	ctx = context.WithValue(ctx, callerKey{}, &caller{process: p})
 	return hostclock.With(ctx, func() time.Time {
 		now := p.node.clock.now()
 		p.w.gate <- struct{}{}
@@ -371,20 +365,13 @@ func (p *process) near(ctx context.Context) context.Context {
 // send sends a request. After a lost race it does so at the latest moment that the center
 // could choose, which no seed could repeat otherwise.
 func (c *caller) send(ctx context.Context, verb string, handle func(context.Context) (proto.Message, error)) (proto.Message, error) {
-	w := c.p.w
-	if wait := c.until - w.now(); wait > 0 {
-		timer := time.NewTimer(w.after(c.p.node.lane(requestLane), wait))
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	if err := c.waits(ctx, requestLane, c.until); err != nil {
+		return nil, err
 	}
-	answer, err := exchange(ctx, c.p, c.p.net, verb, handle)
+	answer, err := exchange(ctx, c.process, c.net, verb, handle)
 	if r, ok := answer.(*pb.TxnResponse); ok && !r.Succeeded {
 		c.races++
-		c.until = w.now() + min(2*time.Millisecond<<min(c.races, 7), 200*time.Millisecond)
+		c.until = c.w.now() + min(2*time.Millisecond<<min(c.races, 7), 200*time.Millisecond)
 	}
 	return answer, err
 }

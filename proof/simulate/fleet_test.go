@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"slices"
@@ -25,32 +24,23 @@ const backlog = 4096 // Linux's bound on connections that nobody has accepted
 // time, in the order in which they came. It carries out what nobody waits for any more.
 type queue struct {
 	lender
-	members     int
-	service     time.Duration // of a call, on a core
-	away        time.Duration // from gone on
-	refuses     bool          // connections while it is away; otherwise it stands still
-	mu          sync.Mutex
-	gone        time.Time
-	cores       cores // when each is idle
-	under       int   // calls sent and not carried out
-	calls, dead int   // and those that were given up
-	rate        map[int64]int
+	members int
+	service time.Duration // of a call, on a core
+	away    time.Duration // from gone on
+	refuses bool          // connections while it is away; otherwise it stands still
+	mu      sync.Mutex
+	gone    time.Time
+	cores   []time.Time // when each is idle, in order
+	under   int         // calls sent and not carried out
+	dead    int         // calls carried out after they were given up
+	rate    map[int64]int
 }
-
-type cores []time.Time
-
-func (c cores) Len() int           { return len(c) }
-func (c cores) Less(i, j int) bool { return c[i].Before(c[j]) }
-func (c cores) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
-func (c *cores) Push(any)          {}
-func (c *cores) Pop() any          { return nil }
 
 // call waits for a core, then for the call.
 func (q *queue) call(ctx context.Context, do func()) error {
 	q.mu.Lock()
 	now := time.Now()
 	back := q.gone.Add(q.away)
-	q.calls++
 	q.rate[now.Unix()]++
 	switch isAway := !now.Before(q.gone) && now.Before(back); {
 	case isAway && q.refuses:
@@ -71,7 +61,7 @@ func (q *queue) call(ctx context.Context, do func()) error {
 	}
 	ends := begins.Add(q.service)
 	q.cores[0] = ends
-	heap.Fix(&q.cores, 0)
+	slices.SortFunc(q.cores, time.Time.Compare)
 	q.mu.Unlock()
 
 	done := make(chan struct{})
@@ -146,14 +136,11 @@ func (l *lender) extend(g lease.Grant) (lease.Grant, error) {
 }
 
 func (q *queue) Release(ctx context.Context, g lease.Grant, lastUsed int64) (err error) {
-	if late := q.call(ctx, func() {
+	return q.call(ctx, func() {
 		if s := &q.slots[g.Worker]; s.Owner == g.Owner {
 			s.Ceiling = min(max(lastUsed, s.Floor), s.Ceiling)
 		}
-	}); late != nil {
-		return late
-	}
-	return nil
+	})
 }
 
 func (*queue) Extras() lease.Extras { return lease.Extras{Name: "queue"} }
@@ -170,7 +157,7 @@ type member struct {
 type outcome struct {
 	started, recovered   time.Duration // until all had ids; recovered is never if that took minutes
 	starting, away, back int           // greatest calls a second: at the start, during the outage and after it
-	dead                 int           // calls that were given up, and carried out all the same
+	dead                 int           // as in queue
 }
 
 const never = 2 * time.Minute
@@ -259,7 +246,7 @@ func endure(t *testing.T, q *queue, spread time.Duration) (o outcome) {
 
 // starved returns a store that can renew half as many leases again as n members need.
 func starved(n int, refuses bool) *queue {
-	return &queue{members: n, service: 20 * time.Second / time.Duration(n), away: time.Minute, refuses: refuses, cores: make(cores, 3)}
+	return &queue{members: n, service: 20 * time.Second / time.Duration(n), away: time.Minute, refuses: refuses, cores: make([]time.Time, 3)}
 }
 
 // 10,000 processes on a starved store recover by themselves after it was away for a

@@ -77,17 +77,16 @@ func (n *node) bootAfter(d time.Duration) {
 	})
 }
 
-// crash kills the running process. Another one starts after again, unless that is 0.
+// crash ends the running process as SIGKILL does. Calls that it has sent still arrive at a store
+// across the network. Another one starts after again, unless that is 0.
 func (n *node) crash(again time.Duration) {
 	n.w.mu.Lock()
 	p := n.cur
-	n.cur = nil
-	n.w.mu.Unlock()
-	if p == nil {
-		return
+	if n.cur = nil; p != nil {
+		p.dead = true
 	}
-	p.die()
-	if again > 0 {
+	n.w.mu.Unlock()
+	if p != nil && again > 0 {
 		n.bootAfter(again)
 	}
 }

@@ -81,12 +81,6 @@ func TestLimits(t *testing.T) {
 // what was lent above it.
 func TestRevived(t *testing.T) {
 	for name, subject := range stores {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for seed := range 8 {
-				r := Run(t, revivedBelow(seed), subject)
-				require.True(t, r.OK(), "%s", r)
-			}
-		})
+		play(t, name, 8, revivedBelow, subject)
 	}
 }

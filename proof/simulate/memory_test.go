@@ -20,19 +20,15 @@ type Memory struct {
 // NewMemory returns an empty store.
 func NewMemory() (Store, error) { return &Memory{Records: memcenter.New()}, nil }
 
-// Name returns "memory".
 func (*Memory) Name() string { return "memory" }
 
-// Step moves the center's clock.
 func (m *Memory) Step(by time.Duration) { m.Records.Advance(by) }
 
-// Now returns the center's time.
 func (m *Memory) Now() time.Time { return m.Records.Now() }
 
 // Center returns the center that all processes share. Each call is one step.
 func (m *Memory) Center(*Host) (lease.Center, error) { return stepped{m.Records}, nil }
 
-// Close does nothing.
 func (*Memory) Close() error { return nil }
 
 // Reincarnate makes it another server with the same records.
@@ -42,13 +38,11 @@ func (m *Memory) Reincarnate() error {
 	return nil
 }
 
-// Snapshot keeps all records.
 func (m *Memory) Snapshot() (func() error, error) {
 	restore := m.Records.Snapshot()
 	return func() error { restore(); return nil }, nil
 }
 
-// Lose loses records.
 func (m *Memory) Lose(what Kind, worker int64) error {
 	m.Records.Change(namespace, func(ns rules.Namespace) rules.Namespace { return without(ns, what, worker) })
 	return nil
@@ -71,7 +65,6 @@ func without(ns rules.Namespace, what Kind, worker int64) rules.Namespace {
 	}
 }
 
-// Shows reports what Lose leaves.
 func (m *Memory) Shows(what Kind, worker int64) (bool, error) {
 	parts, err := without(m.Records.Records(namespace), what, worker).Parts()
 	if err != nil {
@@ -86,5 +79,4 @@ func shows(parts map[string]string) (bool, error) {
 	return ns.Meta.Pin != lease.Pin{} || slices.ContainsFunc(ns.Slots, func(s rules.Slot) bool { return s.Hold > 0 }), err
 }
 
-// Slots reads the records.
 func (m *Memory) Slots() ([]Slot, error) { return slotsOf(m.Records.Records(namespace)), nil }

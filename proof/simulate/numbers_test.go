@@ -153,7 +153,7 @@ func (n *counted) program(p *process) (program, error) {
 	b.sql = way{dice: p.dice(4), store: len(n.w.stores) - 1, there: sqlRequestLane, back: sqlReplyLane}
 	b.install = way{dice: p.dice(5), there: installLane, back: installLane}
 	b.client = n.redis.connect(0)
-	b.client.AddHook(commands{b})
+	b.client.AddHook(hook(b.commands))
 	var err error
 	b.from, err = b.source()
 	return b, err

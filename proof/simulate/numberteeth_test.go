@@ -46,13 +46,7 @@ func TestSequenceTeeth(t *testing.T) {
 	} {
 		t.Run(tooth.name, func(t *testing.T) {
 			t.Parallel()
-			n := 0
-			for _, s := range sources {
-				if s.of == tooth.source {
-					n = s.seeds
-				}
-			}
-			bites(t, tooth.subject, tooth.rule, func(seed int) Plan { return NumberPlans(tooth.source).Example(seed) }, tooth.from, n)
+			bites(t, tooth.subject, tooth.rule, examples(NumberPlans(tooth.source)), tooth.from, sources[tooth.source].seeds)
 		})
 	}
 }

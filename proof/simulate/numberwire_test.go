@@ -42,15 +42,8 @@ type patient struct {
 }
 
 func (s *patient) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
-	w := s.b.w
-	if wait := s.next - w.now(); wait > 0 {
-		timer := time.NewTimer(w.after(s.b.node.lane(retryLane), wait))
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return numberstore.Range{}, ctx.Err()
-		}
+	if err := s.b.waits(ctx, retryLane, s.next); err != nil {
+		return numberstore.Range{}, err
 	}
 	ctx, cancel := s.b.within(ctx, 1900*time.Millisecond, 1) // before the Issuer's own deadline
 	defer cancel()
@@ -60,25 +53,18 @@ func (s *patient) Reserve(ctx context.Context, r numberstore.Request) (numbersto
 		return got, err
 	}
 	s.delay = min(max(2*s.delay, 50*time.Millisecond), 2*time.Second)
-	s.next = w.now() + s.delay*3/2
+	s.next = s.b.w.now() + s.delay*3/2
 	return got, err
 }
 
 // commands puts a Redis client behind the network.
-type commands struct{ b *issuer }
-
-func (commands) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (commands) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (h commands) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (b *issuer) commands(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		script, ok := cmd.(*redis.Cmd)
 		if !ok || ctx.Value(passageKey{}) != nil { // the command opens a connection
 			return next(ctx, cmd)
 		}
-		reply, err := h.b.call(ctx, cmd.Args(), next)
+		reply, err := b.call(ctx, cmd.Args(), next)
 		if err != nil {
 			cmd.SetErr(err)
 			return err

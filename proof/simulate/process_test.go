@@ -78,14 +78,6 @@ func (p *process) leave() {
 	}
 }
 
-// die ends the process as SIGKILL does. Calls that it has sent still arrive at a store
-// across the network.
-func (p *process) die() {
-	p.w.mu.Lock()
-	p.dead = true
-	p.w.mu.Unlock()
-}
-
 // awake waits while the process is frozen, and reports whether it continues. A dead
 // process waits for the end of the run.
 func (p *process) awake() bool {
@@ -200,7 +192,8 @@ func (p *process) thaw(freezes int) {
 	}
 }
 
-// elapsed returns the monotonic clock.
+// elapsed returns the host's monotonic clock. The process may freeze in this call, and get the
+// time before or after the freeze.
 func (p *process) elapsed() time.Duration {
 	now := p.node.clock.mono()
 	p.w.mu.Lock()
@@ -226,6 +219,22 @@ func (p *process) jitter(least, most time.Duration) time.Duration {
 	d := least + time.Duration(p.timers.Int64N(int64(most-least)+1))
 	p.w.mu.Unlock()
 	return p.w.after(p.node.lane(replyLane), p.node.clock.stretch(d))
+}
+
+// waits waits in a lane until a moment of the run, unless ctx ends before.
+func (p *process) waits(ctx context.Context, lane int, until time.Duration) error {
+	wait := until - p.w.now()
+	if wait <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(p.w.after(p.node.lane(lane), wait))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (p *process) event(what int, e Event) {

@@ -47,7 +47,7 @@ func newRedis() (*Redis, error) {
 	r := &Redis{mini: miniredis.NewMiniRedis()}
 	r.mini.ClockTTL(true)
 	r.direct, r.Client = r.connect(0), r.connect(0)
-	r.Client.AddHook(trips{})
+	r.Client.AddHook(hook(trips))
 	if err := r.direct.Ping(context.Background()).Err(); err != nil {
 		return nil, err
 	}
@@ -72,15 +72,17 @@ func newRedis() (*Redis, error) {
 	return r, nil
 }
 
-// trips separates commands that depend on each other by a round trip, as a network does.
-type trips struct{}
+// A hook changes how commands are carried out.
+type hook func(redis.ProcessHook) redis.ProcessHook
 
-func (trips) DialHook(next redis.DialHook) redis.DialHook { return next }
-func (trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (hook) DialHook(next redis.DialHook) redis.DialHook            { return next }
+func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return h(next) }
+func (hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
-func (trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+// trips separates commands that depend on each other by a round trip, as a network does.
+func trips(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := Step(ctx, func() error { return next(inside(ctx), cmd) })
 		if err != nil {
@@ -90,7 +92,6 @@ func (trips) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// Name returns "redis".
 func (*Redis) Name() string { return "redis" }
 
 // Center returns a redisseq.Center.
@@ -99,7 +100,6 @@ func (r *Redis) Center(*Host) (lease.Center, error) { return redisseq.New(shared
 // shared is a client that a center does not copy, so its hooks run.
 type shared struct{ redis.UniversalClient }
 
-// Step moves the center's clock.
 func (r *Redis) Step(by time.Duration) {
 	r.offset.Step(by)
 	if by > 0 {
@@ -107,7 +107,6 @@ func (r *Redis) Step(by time.Duration) {
 	}
 }
 
-// Close ends the server.
 func (r *Redis) Close() error {
 	defer r.mini.Close()
 	return errors.Join(r.Client.Close(), r.direct.Close())
@@ -152,7 +151,6 @@ func (r *Redis) Slots() (slots []Slot, err error) {
 	return slots, nil
 }
 
-// Lose loses records.
 func (r *Redis) Lose(what Kind, worker int64) error {
 	ctx, name := context.Background(), strconv.FormatInt(worker, 10)
 	switch what {

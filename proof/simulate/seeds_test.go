@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"strings"
@@ -21,6 +22,11 @@ var stores = map[string]WorkerIDs{
 	"etcd":   {Store: NewEtcd},
 }
 
+// examples returns the plan of each seed.
+func examples(plans *rapid.Generator[Plan]) func(seed int) Plan {
+	return func(seed int) Plan { return plans.Example(seed) }
+}
+
 // plansOf draws plans for a store.
 func plansOf(store string) *rapid.Generator[Plan] {
 	if store == "etcd" {
@@ -38,18 +44,15 @@ var calmSeedsOf = map[string]int{"memory": 200, "redis": 40, "sqlite": 20, "etcd
 // sources is the number of seeds that CI runs on each source of numbers.
 var sources = []struct {
 	name  string
-	of    Source
 	seeds int
 }{
-	{"sequence", Sequence, 120},
-	{"redis segments", RedisSegments, 60},
-	{"dispenser", Dispenser, 80},
+	Sequence: {"sequence", 120}, RedisSegments: {"redis segments", 60}, Dispenser: {"dispenser", 80},
 }
 
 // TestSeeds checks that no seed breaks a rule.
 func TestSeeds(t *testing.T) {
 	for name, subject := range stores {
-		play(t, name, seedsOf[name], plansOf(name), subject)
+		play(t, name, seedsOf[name], examples(plansOf(name)), subject)
 	}
 }
 
@@ -57,29 +60,27 @@ func TestSeeds(t *testing.T) {
 // process for longer than the skew plus one second, on etcd plus half of MaxTTL.
 func TestCalm(t *testing.T) {
 	for name, subject := range stores {
-		play(t, name, calmSeedsOf[name], CalmPlans(), subject)
+		play(t, name, calmSeedsOf[name], examples(CalmPlans()), subject)
 	}
 }
 
 // TestSequenceSeeds checks that no seed breaks a rule for numbers.
 func TestSequenceSeeds(t *testing.T) {
-	for _, source := range sources {
-		play(t, source.name, source.seeds, NumberPlans(source.of), Numbers{})
+	for of, source := range sources {
+		play(t, source.name, source.seeds, examples(NumberPlans(Source(of))), Numbers{})
 	}
 }
 
 // play runs n seeds, or as many as the flags say.
-func play(t *testing.T, name string, n int, plans *rapid.Generator[Plan], subject Subject) {
+func play(t *testing.T, name string, n int, plan func(seed int) Plan, subject Subject) {
 	const shards = 4
-	if *count > 0 {
-		n = *count
-	}
+	n = cmp.Or(*count, n)
 	for shard := range min(shards, n) {
 		t.Run(fmt.Sprintf("%s/%d", name, shard), func(t *testing.T) {
 			t.Parallel()
 			var sum Tally
 			for seed := *first + shard; seed < *first+n; seed += shards {
-				r := Run(t, plans.Example(seed), subject)
+				r := Run(t, plan(seed), subject)
 				if sum.Add(r.Tally); !r.OK() {
 					t.Fatal(report(t.Name(), seed, r))
 				}

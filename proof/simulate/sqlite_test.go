@@ -58,14 +58,12 @@ func newSQLite() (*SQLite, error) {
 	})
 }
 
-// Name returns "sqlite".
 func (*SQLite) Name() string { return "sqlite" }
 
 // Center returns a dbseq.Center for each process, which finds out itself whether the
 // tables exist.
 func (s *SQLite) Center(*Host) (lease.Center, error) { return dbseq.New(s.pool, dbseq.SQLite) }
 
-// Close ends the database.
 func (s *SQLite) Close() error { return s.pool.Close() }
 
 func (s *SQLite) exec(text string, values ...any) error {
@@ -79,7 +77,6 @@ func (s *SQLite) Reincarnate() error {
 	return s.exec("UPDATE snowlease_meta SET incarnation = ? WHERE ns <> ''", fmt.Sprint("other ", s.other))
 }
 
-// Lose loses records.
 func (s *SQLite) Lose(what Kind, worker int64) error {
 	switch what {
 	case Wipe:
@@ -95,7 +92,6 @@ func (s *SQLite) Lose(what Kind, worker int64) error {
 	}
 }
 
-// Shows reports what Lose leaves.
 func (s *SQLite) Shows(what Kind, worker int64) (shows bool, err error) {
 	switch what {
 	case DropMeta, DropOwners:
@@ -106,7 +102,6 @@ func (s *SQLite) Shows(what Kind, worker int64) (shows bool, err error) {
 	return shows, err
 }
 
-// Slots reads the records.
 func (s *SQLite) Slots() (slots []Slot, err error) {
 	if s.stale {
 		s.slots, err = s.read()
@@ -157,18 +152,5 @@ func (s *SQLite) Snapshot() (func() error, error) {
 }
 
 func (s *SQLite) tables() (names []string, err error) {
-	rows, err := s.pool.QueryContext(context.Background(),
-		"SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'kept%' ORDER BY name LIKE 'sqlite%', name")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		names = append(names, name)
-	}
-	return names, rows.Err()
+	return names, s.DB.Raw("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'kept%' ORDER BY name LIKE 'sqlite%', name").Scan(&names).Error
 }

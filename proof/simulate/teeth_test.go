@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
@@ -44,8 +46,8 @@ func TestTeeth(t *testing.T) {
 		{"no slot shows a raise", center(shownByNoSlot), Overlap, raisedAndLost, 0},
 
 		// Time without ids.
-		{"who starts waits for exact times", center(exactStart), Late, calm, 0},
-		{"holders wait for exact times", center(exactHolder), Paused, calm, 24},
+		{"who starts waits for exact times", center(exactStart), Late, examples(CalmPlans()), 0},
+		{"holders wait for exact times", center(exactHolder), Paused, examples(CalmPlans()), 24},
 
 		// Transactions of etcd, and clusters.
 		{"holder ignores its ceiling, etcd", held(NewEtcd, pastCeiling), Duplicate, nil, 0},
@@ -60,15 +62,11 @@ func TestTeeth(t *testing.T) {
 		t.Run(tooth.name, func(t *testing.T) {
 			t.Parallel()
 			store, err := tooth.subject.Store()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := store.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, store.Close())
 			plan := tooth.plan
 			if plan == nil {
-				plan = func(seed int) Plan { return plansOf(store.Name()).Example(seed) }
+				plan = examples(plansOf(store.Name()))
 			}
 			bites(t, tooth.subject, tooth.rule, plan, tooth.from, seedsOf[store.Name()])
 		})
@@ -81,9 +79,7 @@ func bites(t *testing.T, subject Subject, rule Rule, plan func(seed int) Plan, f
 	for i := range n {
 		seed := (max(from, 1)+i-1)%n + 1
 		r := Run(t, plan(seed), subject)
-		if r.Err != nil {
-			t.Fatalf("seed %d:\n%s", seed, r)
-		}
+		require.NoError(t, r.Err, "seed %d:\n%s", seed, r)
 		if r.Broken[rule] > 0 {
 			t.Logf("seed %d: %v", seed, r.Violations)
 			return
@@ -271,8 +267,6 @@ func revivedBelow(seed int) Plan {
 	p.Dice = uint64(seed)
 	return p
 }
-
-func calm(seed int) Plan { return CalmPlans().Example(seed) }
 
 func exactStart(w wrong) odd {
 	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {

@@ -289,22 +289,16 @@ func (p *process) align(way way) {
 
 // kindOf names an error without the parts that differ between runs, such as owners.
 func kindOf(err error) string {
-	var (
-		full       *lease.NoFreeWorkerError
-		quarantine *lease.QuarantineError
-		mismatch   *lease.MismatchError
-		clock      *lease.ClockError
-	)
 	switch {
 	case err == nil:
 		return ""
-	case errors.As(err, &full):
+	case errors.As(err, new(*lease.NoFreeWorkerError)):
 		return "full"
-	case errors.As(err, &quarantine):
+	case errors.As(err, new(*lease.QuarantineError)):
 		return "quarantine"
-	case errors.As(err, &mismatch):
+	case errors.As(err, new(*lease.MismatchError)):
 		return "mismatch"
-	case errors.As(err, &clock):
+	case errors.As(err, new(*lease.ClockError)):
 		return "clock"
 	}
 	for _, kind := range []struct {

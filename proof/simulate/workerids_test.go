@@ -48,15 +48,8 @@ type Host struct {
 	p *process
 }
 
-// Elapsed returns the host's monotonic clock. A process may freeze in this call, and
-// get the time before or after the freeze.
-func (h *Host) Elapsed() time.Duration { return h.p.elapsed() }
-
 // Wall returns the host's wall clock.
 func (h *Host) Wall() time.Time { return h.p.node.clock.now() }
-
-// Jitter returns how long the host's timer of least to most takes.
-func (h *Host) Jitter(least, most time.Duration) time.Duration { return h.p.jitter(least, most) }
 
 // worker is the product: a generator and its keeper.
 type worker struct {
@@ -64,15 +57,14 @@ type worker struct {
 	keeper    *keeper.Keeper
 }
 
-// NewProcess returns the product: a generator and its keeper.
 func NewProcess(h *Host) (Process, error) {
-	g, err := generator.New(h.Layout, generator.WithClock(h.Elapsed), generator.WithMaxAhead(h.Ahead))
+	g, err := generator.New(h.Layout, generator.WithClock(h.p.elapsed), generator.WithMaxAhead(h.Ahead))
 	if err != nil {
 		return nil, err
 	}
 	k, err := keeper.New(keeper.Config{
 		Center: h.Center, Generator: g, Request: h.Request,
-		Wait: h.Wait, ExactTimes: h.Exact, Jitter: h.Jitter,
+		Wait: h.Wait, ExactTimes: h.Exact, Jitter: h.p.jitter,
 	})
 	return &worker{g, k}, err
 }
@@ -263,15 +255,21 @@ func (b *borrower) check(id int64) {
 	b.w.broken(Outside, "process %d issued %d, which is of worker %d and %d..%d ms, while it had %v", b.id, id, worker, begin, end, had)
 }
 
-// got notes a grant that reached the process. The caller holds world.mu.
-func (b *borrower) got(g lease.Grant) {
+// received notes a grant that reached the process.
+func (b *borrower) received(g lease.Grant, err error) error {
+	b.w.mu.Lock()
+	defer b.w.mu.Unlock()
+	if err != nil || b.w.closed {
+		return err
+	}
 	for i := range b.grants {
 		if had := &b.grants[i]; had.worker == g.Worker && had.floor == g.Floor {
 			had.ceiling = max(had.ceiling, g.Ceiling)
-			return
+			return nil
 		}
 	}
 	b.grants = append(b.grants, grant{g.Worker, g.Floor, g.Ceiling, b.l.ledger.loan(g)})
+	return nil
 }
 
 // gave notes that the process gives a grant back, after which it may issue nothing
@@ -388,14 +386,4 @@ func (b *borrower) answered(verb string, g lease.Grant, former *lease.Grant, err
 	if other != nil {
 		w.broken(Overlap, "worker %d is lent for %v and for %v", g.Worker, other, mine)
 	}
-}
-
-// received notes what the process learns.
-func (b *borrower) received(g lease.Grant, err error) error {
-	b.w.mu.Lock()
-	defer b.w.mu.Unlock()
-	if err == nil && !b.w.closed {
-		b.got(g)
-	}
-	return err
 }
