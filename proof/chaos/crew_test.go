@@ -62,8 +62,7 @@ type process struct {
 	ids    atomic.Int64
 	worker atomic.Int64
 
-	mu     sync.Mutex
-	stderr bytes.Buffer
+	stderr bytes.Buffer // to be read when it has ended
 }
 
 // newCrew prepares a crew; enlist starts it. One thread starts all processes and lives as
@@ -119,7 +118,7 @@ func (c *crew) fill(s *seat) error {
 	p := &process{cmd: exec.Command(program), order: o, gone: make(chan struct{})}
 	p.worker.Store(-1)
 	p.cmd.Env = append(os.Environ(), orderVariable+"="+string(text))
-	p.cmd.Stderr = errorLog{p}
+	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return err
@@ -199,13 +198,12 @@ func (p *process) release(within time.Duration) error {
 		}
 		return nil
 	case <-time.After(within):
-		return errors.Join(fmt.Errorf("chaos: process %d did not end within %v\n%s", p.cmd.Process.Pid, within, p.log()), p.kill())
+		err := p.kill()
+		return errors.Join(fmt.Errorf("chaos: process %d did not end within %v\n%s", p.cmd.Process.Pid, within, p.log()), err)
 	}
 }
 
 func (p *process) log() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	b := p.stderr.Bytes()
 	return string(b[max(0, len(b)-2000):])
 }
@@ -265,7 +263,7 @@ func (c *crew) ceiling(worker int64) (last int64, err error) {
 	return last, nil
 }
 
-// entries returns what a process has noted so far.
+// entries returns what a process has noted so far, without what a kill has cut off.
 func (p *process) entries() (all []entry, err error) {
 	file, err := os.Open(p.Journal)
 	if errors.Is(err, os.ErrNotExist) { // not begun
@@ -275,11 +273,14 @@ func (p *process) entries() (all []entry, err error) {
 		return nil, err
 	}
 	defer file.Close()
-	in := bufio.NewReader(file)
-	for e, err := readEntry(in); err == nil; e, err = readEntry(in) {
+	in, e := bufio.NewReader(file), entry{}
+	for e, err = readEntry(in); err == nil; e, err = readEntry(in) {
 		all = append(all, e)
 	}
-	return all, nil
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return all, err
 }
 
 // dismiss ends all processes, cleanly where possible.
@@ -290,11 +291,7 @@ func (c *crew) dismiss() error {
 		wait sync.WaitGroup
 	)
 	for i, p := range all {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			errs[i] = p.release(30 * time.Second)
-		}()
+		wait.Go(func() { errs[i] = p.release(30 * time.Second) })
 	}
 	wait.Wait()
 	return errors.Join(append(errs, c.failed(nil))...)
@@ -306,13 +303,4 @@ func (c *crew) end() {
 		_ = p.kill()
 	}
 	close(c.spawn)
-}
-
-// errorLog keeps the standard error of a process.
-type errorLog struct{ *process }
-
-func (l errorLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.stderr.Write(b)
 }

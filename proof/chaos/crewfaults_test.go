@@ -121,24 +121,17 @@ type background struct {
 }
 
 func (b *background) begin(f func() error) {
-	b.Add(1)
-	go func() {
-		defer b.Done()
-		b.failed(f())
-	}()
-}
-
-func (b *background) failed(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.err = errors.Join(b.err, err)
+	b.Go(func() {
+		err := f()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.err = errors.Join(b.err, err)
+	})
 }
 
 // end waits for all of them and returns their errors.
 func (b *background) end() error {
 	b.Wait()
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	return b.err
 }
 

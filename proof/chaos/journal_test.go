@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +24,7 @@ type journal struct {
 	err  error
 }
 
-// A record starts with its kind, which determines its length.
+// A record is its kind and the numbers of an entry.
 type kind byte
 
 const (
@@ -34,10 +35,11 @@ const (
 	failed   kind = 'E' // callers got no ids: outcome, count
 	paused   kind = 'P' // the process had ids, then none for count milliseconds, and has some again
 	done     kind = 'D' // ended cleanly
+	kinds         = "RGBCEPD"
 )
 
 // An outcome is why a call to the center or to the generator failed.
-type outcome byte
+type outcome int64
 
 const (
 	full outcome = iota
@@ -66,9 +68,17 @@ type entry struct {
 	count          int64
 	worker, token  int64
 	floor, ceiling int64
-	owner          [16]byte
+	owner          [2]int64
 	outcome        outcome
 	at             int64 // Unix milliseconds of this host when it was noted
+	asked, there   int64 // with numbers: by monotonic, when a run was requested and when it arrived
+}
+
+func (e *entry) numbers() []*int64 {
+	return []*int64{
+		&e.first, &e.count, &e.worker, &e.token, &e.floor, &e.ceiling, &e.owner[0], &e.owner[1],
+		(*int64)(&e.outcome), &e.at, &e.asked, &e.there,
+	}
 }
 
 func openJournal(name string) (*journal, error) {
@@ -89,80 +99,38 @@ func (j *journal) put(e entry) { j.write(e.append(nil)) }
 
 // lent notes a grant with the given ceiling.
 func (j *journal) lent(kind kind, g lease.Grant, ceiling int64) {
+	half := func(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) }
 	j.put(entry{
-		kind: kind, worker: g.Worker, token: g.Token, floor: g.Floor, ceiling: ceiling, owner: g.Owner,
-		at: time.Now().UnixMilli(),
+		kind: kind, worker: g.Worker, token: g.Token, floor: g.Floor, ceiling: ceiling,
+		owner: [2]int64{half(g.Owner[:8]), half(g.Owner[8:])}, at: time.Now().UnixMilli(),
 	})
 }
 
 func (e entry) append(b []byte) []byte {
-	put := func(values ...int64) {
-		for _, v := range values {
-			b = binary.LittleEndian.AppendUint64(b, uint64(v))
-		}
-	}
 	b = append(b, byte(e.kind))
-	switch e.kind {
-	case runOf:
-		put(e.first)
-		b = binary.LittleEndian.AppendUint32(b, uint32(e.count))
-	case granted, returned:
-		put(e.worker, e.token, e.floor, e.ceiling, e.at)
-		b = append(b, e.owner[:]...)
-	case called:
-		b = append(b, byte(e.outcome))
-		put(e.ceiling)
-	case failed:
-		b = append(b, byte(e.outcome))
-		put(e.count)
-	case paused:
-		put(e.count)
+	for _, n := range e.numbers() {
+		b = binary.AppendVarint(b, *n)
 	}
 	return b
 }
 
 // readEntry reads the next record. It returns io.ErrUnexpectedEOF for one that a kill
 // has cut off.
-func readEntry(in *bufio.Reader) (entry, error) {
+func readEntry(in *bufio.Reader) (e entry, err error) {
 	k, err := in.ReadByte()
 	if err != nil {
-		return entry{}, err
-	}
-	e := entry{kind: kind(k)}
-	var raw [56]byte
-	n := 0
-	switch e.kind {
-	case runOf:
-		n = 12
-	case granted, returned:
-		n = 56
-	case called, failed:
-		n = 9
-	case paused:
-		n = 8
-	case done:
-	default:
-		return e, fmt.Errorf("chaos: journal: a record of kind %q", k)
-	}
-	if _, err := io.ReadFull(in, raw[:n]); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
 		return e, err
 	}
-	number := func(at int) int64 { return int64(binary.LittleEndian.Uint64(raw[at:])) }
-	switch e.kind {
-	case runOf:
-		e.first, e.count = number(0), int64(binary.LittleEndian.Uint32(raw[8:]))
-	case granted, returned:
-		e.worker, e.token, e.floor, e.ceiling, e.at = number(0), number(8), number(16), number(24), number(32)
-		copy(e.owner[:], raw[40:])
-	case called:
-		e.outcome, e.ceiling = outcome(raw[0]), number(1)
-	case failed:
-		e.outcome, e.count = outcome(raw[0]), number(1)
-	case paused:
-		e.count = number(0)
+	if e.kind = kind(k); strings.IndexByte(kinds, k) < 0 {
+		return e, fmt.Errorf("chaos: journal: a record of kind %q", k)
+	}
+	for _, n := range e.numbers() {
+		if *n, err = binary.ReadVarint(in); errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return e, err
+		}
 	}
 	return e, nil
 }

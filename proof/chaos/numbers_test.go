@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,100 +98,85 @@ func (c incremented) NextIDs(ctx context.Context, dst []int64) error {
 	return err
 }
 
-// numbersOf opens a stream and returns a function that closes it.
-func numbersOf(ctx context.Context, o order) (src source, end func(), err error) {
-	var ends []func()
-	end = func() {
-		for i := len(ends) - 1; i >= 0; i-- {
-			ends[i]()
-		}
+// opened are what a stream has opened.
+type opened []io.Closer
+
+func (o opened) close() {
+	for _, c := range slices.Backward(o) {
+		_ = c.Close()
 	}
-	defer func() {
-		if err != nil {
-			end()
-		}
-	}()
+}
+
+// numbersOf opens a stream, and notes what it has opened even if it fails.
+func numbersOf(ctx context.Context, o order, all *opened) (source, error) {
 	var client redis.UniversalClient
 	switch o.Stream {
 	case sequence, strictSequence, dispenser, forgetful:
 		client = o.Store.redis()
-		ends = append(ends, func() { _ = client.Close() })
+		*all = append(*all, client)
 	}
 	switch o.Stream {
 	case forgetful:
-		return incremented{client}, end, nil
+		return incremented{client}, nil
 	case sequence, strictSequence:
 		seq, err := counter.New(client, sequenceConfig(o.Stream))
 		if err != nil {
-			return nil, end, err
+			return nil, err
 		}
-		ends = append(ends, func() { _ = seq.Close() })
+		*all = append(*all, seq)
 		err = seq.Start(ctx)
 		if errors.As(err, new(*lease.QuarantineError)) {
 			err = nil
 		}
-		return seq, end, err
+		return seq, err
 	}
-	if o.Stream == gapless {
-		pool, err := o.Behind.pool()
-		if err != nil {
-			return nil, end, err
-		}
-		ends = append(ends, func() { _ = pool.Close() })
-		center, err := dbseq.New(pool, dbseq.Postgres)
-		if err != nil {
-			return nil, end, err
-		}
-		s, err := numbers.OpenSeries(ctx, center.Numbers(), numbers.SeriesConfig{Namespace: "shop", Name: "invoices", Period: numbers.Year, Gapless: true})
-		return inTransactions{s, pool}, end, err
-	}
-	center, err := dbseq.Open(o.Behind.driver(), o.Behind.DSN)
+	pool, err := o.Behind.pool()
 	if err != nil {
-		return nil, end, err
+		return nil, err
 	}
-	ends = append(ends, func() { _ = center.Close() })
-	sql := center.Numbers()
-	if o.Stream == past {
-		w, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: namespace, Layout: layout, Reserved: reserved, TTL: ttl, MaxTTL: ttl, Skew: skew})
-		if err != nil {
-			return nil, end, err
-		}
-		ends = append(ends, func() { _ = w.Close() })
-		ids, err := history.New(w, sql, history.Config{})
-		if err != nil {
-			return nil, end, err
-		}
-		return pastIDs{ids.Backfill(time.Now()), rand.New(rand.NewPCG(o.Seed, 1))}, end, err
+	*all = append(*all, pool)
+	center, err := dbseq.New(pool, dbseq.Postgres)
+	if err != nil {
+		return nil, err
 	}
+	store := center.Numbers()
 	cfg := numbers.SegmentConfig{Namespace: "shop", Name: string(o.Stream[:8]), Step: 200, Cover: time.Second}
-	store := sql
 	if o.Stream.strict() {
 		cfg.Name, cfg.Strict = "strict", true
 	}
 	switch o.Stream {
+	case gapless:
+		s, err := numbers.OpenSeries(ctx, store, numbers.SeriesConfig{Namespace: "shop", Name: "invoices", Period: numbers.Year, Gapless: true})
+		return inTransactions{s, pool}, err
+	case past:
+		w, err := snowlease.Open(ctx, center, snowlease.Config{Namespace: namespace, Layout: layout, Reserved: reserved, TTL: ttl, MaxTTL: ttl, Skew: skew})
+		if err != nil {
+			return nil, err
+		}
+		*all = append(*all, w)
+		ids, err := history.New(w, store, history.Config{})
+		if err != nil {
+			return nil, err
+		}
+		return pastIDs{ids.Backfill(time.Now()), rand.New(rand.NewPCG(o.Seed, 1))}, nil
 	case dispenser:
 		cfg.Name = "dispensed"
-		d, err := redisnumbers.NewDispenser(client, sql, cfg)
+		d, err := redisnumbers.NewDispenser(client, store, cfg)
 		if err != nil {
-			return nil, end, err
+			return nil, err
 		}
-		ends = append(ends, func() { _ = d.Close() })
+		*all = append(*all, d)
 		store = d
 	case careless:
 		cfg.Name, cfg.Strict, cfg.MinStep, cfg.Step, cfg.MaxStep = "careless", true, 1, 1, 1000
-		pool, err := o.Behind.pool()
-		if err != nil {
-			return nil, end, err
-		}
-		ends = append(ends, func() { _ = pool.Close() })
-		store = readThenWrite{sql, pool.ExecContext, pool.QueryRowContext}
+		store = readThenWrite{store, pool.ExecContext, pool.QueryRowContext}
 	}
 	issuer, err := numbers.OpenSegment(ctx, store, cfg)
 	if err != nil {
-		return nil, end, err
+		return nil, err
 	}
-	ends = append(ends, func() { _ = issuer.Close() })
-	return issuer, end, nil
+	*all = append(*all, issuer)
+	return issuer, nil
 }
 
 // reserved is the number of worker ids for backdated ids.
@@ -251,7 +235,7 @@ func (t inTransactions) NextIDs(ctx context.Context, dst []int64) error {
 
 // issueNumbers is the main function of a process with a stream.
 func issueNumbers(o order, commands io.Reader) error {
-	file, err := os.OpenFile(o.Journal, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	j, err := openJournal(o.Journal)
 	if err != nil {
 		return err
 	}
@@ -262,59 +246,50 @@ func issueNumbers(o order, commands io.Reader) error {
 		defer cancel()
 		abandoned.Store(obey(commands, &hurry))
 	}()
-	w := numberWriter{file: file, random: rand.New(rand.NewPCG(o.Seed, 0))}
+	w := numberWriter{journal: j, random: rand.New(rand.NewPCG(o.Seed, 0))}
 	for ctx.Err() == nil {
 		opening, done := context.WithTimeout(ctx, 2*time.Second)
-		src, end, err := numbersOf(opening, o)
+		var all opened
+		src, err := numbersOf(opening, o, &all)
 		done()
+		if err == nil {
+			w.issue(ctx, src, o.Stream, &hurry)
+		}
+		all.close()
 		if err != nil {
 			w.note(0, 0, nil)
 			pause(ctx, 200*time.Millisecond)
-			continue
 		}
-		w.issue(ctx, src, o.Stream, &hurry)
-		end()
 	}
 	if abandoned.Load() {
 		return errors.New("nobody listens any more")
 	}
-	return errors.Join(w.err, file.Close())
+	return errors.Join(w.err, w.file.Close())
 }
 
-// A numberWriter keeps the journal of a stream. A record has four numbers: when a run
-// was requested, when it arrived, its first number, and its length. Length 0 means
-// that the call failed.
+// A numberWriter keeps the journal of a stream.
 type numberWriter struct {
-	file   *os.File
+	*journal
 	random *rand.Rand
-	err    error
 	issued int64
 	told   time.Time
 }
 
-const numberRecord = 4 * 8
-
+// note notes what a call returned; no numbers mean that it failed.
 func (w *numberWriter) note(asked, there int64, numbers []int64) {
 	var raw []byte
-	put := func(values ...int64) {
-		for _, v := range values {
-			raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
-		}
-	}
 	if len(numbers) == 0 {
-		put(asked, there, 0, 0)
+		raw = entry{kind: failed, outcome: otherwise, count: 1}.append(nil)
 	}
 	for from := 0; from < len(numbers); {
 		n := 1
 		for from+n < len(numbers) && numbers[from+n] == numbers[from]+int64(n) {
 			n++
 		}
-		put(asked, there, numbers[from], int64(n))
+		raw = entry{kind: runOf, first: numbers[from], count: int64(n), asked: asked, there: there}.append(raw)
 		from += n
 	}
-	if _, err := w.file.Write(raw); err != nil && w.err == nil {
-		w.err = err
-	}
+	w.write(raw)
 	w.issued += int64(len(numbers))
 }
 

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -20,45 +18,29 @@ import (
 
 // A numberRun is consecutive numbers that one process got.
 type numberRun struct {
-	asked, there int64
-	first, count int64
-	stream       stream
-	process      string
+	entry
+	by *process
 }
 
 func (r numberRun) last() int64 { return r.first + r.count - 1 }
-
-// readNumbers reads a journal of numbers, without what a kill has cut off. The runs
-// are in the order in which they were issued.
-func readNumbers(name string, s stream) (runs []numberRun, failed int64, err error) {
-	raw, err := os.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) { // killed before it began
-		return nil, 0, nil
-	}
-	for ; len(raw) >= numberRecord; raw = raw[numberRecord:] {
-		var n [4]int64
-		for i := range n {
-			n[i] = int64(binary.LittleEndian.Uint64(raw[8*i:]))
-		}
-		if n[3] == 0 {
-			failed++
-			continue
-		}
-		runs = append(runs, numberRun{n[0], n[1], n[2], n[3], s, name})
-	}
-	return runs, failed, err
-}
 
 // judgeNumbers checks the streams of each issuer by themselves.
 func judgeNumbers(processes []*process) (*verdict, error) {
 	v := &verdict{processes: len(processes), streams: map[stream]int64{}}
 	issued := map[stream][]numberRun{}
 	for _, p := range processes {
-		runs, failed, err := readNumbers(p.Journal, p.Stream)
+		all, err := p.entries()
 		if err != nil {
 			return nil, err
 		}
-		v.failures[otherwise] += failed
+		var runs []numberRun // in the order in which they were issued
+		for _, e := range all {
+			if e.kind == failed {
+				v.failures[e.outcome] += e.count
+			} else {
+				runs = append(runs, numberRun{e, p})
+			}
+		}
 		issued[p.Stream.issuer()] = append(issued[p.Stream.issuer()], runs...)
 		v.rise(p.Stream, runs)
 	}
@@ -75,7 +57,7 @@ func (v *verdict) rise(s stream, runs []numberRun) {
 	for _, r := range runs {
 		if b := before[s.span(r.first)]; r.first <= b.last() {
 			v.falling++
-			v.describe("%s: %s issued %d after %d", s, r.process, r.first, b.last())
+			v.describe("%s: %s issued %d after %d", s, r.by.Journal, r.first, b.last())
 		}
 		before[s.span(r.first)] = r
 	}
@@ -88,10 +70,10 @@ func (v *verdict) count(s stream, all []numberRun) {
 	for _, r := range all {
 		v.ids += r.count
 		v.runs++
-		v.streams[r.stream] += r.count
+		v.streams[r.by.Stream] += r.count
 		if r.first <= end.last() {
 			v.duplicates += min(end.last(), r.last()) - r.first + 1
-			v.describe("%s: %d to %d of %s were issued by %s", s, r.first, min(end.last(), r.last()), r.process, end.process)
+			v.describe("%s: %d to %d of %s were issued by %s", s, r.first, min(end.last(), r.last()), r.by.Journal, end.by.Journal)
 		}
 		if r.last() > end.last() {
 			end = r
@@ -112,10 +94,10 @@ func (v *verdict) inOrder(s stream, all []numberRun) {
 				tops[span] = there[next]
 			}
 		}
-		if top := tops[s.span(r.first)]; r.stream.ordered() && r.first <= top.last() {
+		if top := tops[s.span(r.first)]; r.by.Stream.ordered() && r.first <= top.last() {
 			v.disordered++
-			v.describe("%s: %s issued %d, which it asked for %v after %s had %d", s, r.process, r.first,
-				time.Duration(r.asked-top.there), top.process, top.last())
+			v.describe("%s: %s issued %d, which it asked for %v after %s had %d", s, r.by.Journal, r.first,
+				time.Duration(r.asked-top.there), top.by.Journal, top.last())
 		}
 	}
 }
@@ -127,42 +109,42 @@ func TestJudgeNumbers(t *testing.T) {
 	second := reserved * layout.PerTick()
 	for name, c := range map[string]struct {
 		stream   stream // of all processes; empty: one prefetches, the others are strict
-		journals [][]numberRun
+		journals [][]entry
 		found    found
 	}{
-		"sound": {strictSegments, [][]numberRun{
+		"sound": {strictSegments, [][]entry{
 			{{asked: 1, there: 2, first: 1, count: 3}, {asked: 5, there: 6, first: 7, count: 2}},
 			{{asked: 2, there: 4, first: 4, count: 3}}, // at the same time as others
 		}, found{ids: 8}},
-		"together": {strictSegments, [][]numberRun{
+		"together": {strictSegments, [][]entry{
 			{{asked: 1, there: 9, first: 1, count: 1}}, {{asked: 2, there: 3, first: 2, count: 1}},
 		}, found{ids: 2}},
-		"twice": {segments, [][]numberRun{
+		"twice": {segments, [][]entry{
 			{{first: 1, count: 10}}, {{first: 10, count: 5}, {first: 20, count: 1}},
 		}, found{ids: 16, duplicates: 1}},
-		"within another": {segments, [][]numberRun{{{first: 1, count: 10}}, {{first: 3, count: 2}}}, found{ids: 12, duplicates: 2}},
-		"falling":        {segments, [][]numberRun{{{first: 5, count: 1}, {first: 4, count: 1}}}, found{ids: 2, falling: 1}},
-		"out of order": {dispenser, [][]numberRun{
+		"within another": {segments, [][]entry{{{first: 1, count: 10}}, {{first: 3, count: 2}}}, found{ids: 12, duplicates: 2}},
+		"falling":        {segments, [][]entry{{{first: 5, count: 1}, {first: 4, count: 1}}}, found{ids: 2, falling: 1}},
+		"out of order": {dispenser, [][]entry{
 			{{asked: 1, there: 2, first: 5, count: 1}}, {{asked: 3, there: 4, first: 4, count: 1}},
 		}, found{ids: 2, disordered: 1}},
-		"no order is promised": {segments, [][]numberRun{
+		"no order is promised": {segments, [][]entry{
 			{{asked: 1, there: 2, first: 5, count: 1}}, {{asked: 3, there: 4, first: 4, count: 1}},
 		}, found{ids: 2}},
-		"strict beside prefetched": {"", [][]numberRun{
+		"strict beside prefetched": {"", [][]entry{
 			{{asked: 1, there: 2, first: 1, count: 5}, {asked: 7, there: 8, first: 6, count: 1}}, // is prefetched
 			{{asked: 3, there: 4, first: 7, count: 1}, {asked: 5, there: 6, first: 8, count: 1}},
 		}, found{ids: 8}},
-		"strict below prefetched": {"", [][]numberRun{
+		"strict below prefetched": {"", [][]entry{
 			{{asked: 1, there: 2, first: 5, count: 1}}, {{asked: 3, there: 4, first: 4, count: 1}},
 		}, found{ids: 2, disordered: 1}},
-		"strict and prefetched": {"", [][]numberRun{
+		"strict and prefetched": {"", [][]entry{
 			{{asked: 1, there: 9, first: 5, count: 1}}, {{asked: 3, there: 4, first: 5, count: 1}},
 		}, found{ids: 2, duplicates: 1}},
-		"of backdated ids": {past, [][]numberRun{
+		"of backdated ids": {past, [][]entry{
 			{{asked: 1, there: 2, first: second + 5, count: 2}, {asked: 5, there: 6, first: 7, count: 1}}, // of an earlier second
 			{{asked: 3, there: 4, first: 8, count: 1}},
 		}, found{ids: 4, disordered: 1}},
-		"of backdated ids, falling": {past, [][]numberRun{
+		"of backdated ids, falling": {past, [][]entry{
 			{{first: second + 5, count: 1}, {first: 7, count: 1}, {first: second + 4, count: 1}},
 		}, found{ids: 3, falling: 1}},
 	} {
@@ -171,9 +153,9 @@ func TestJudgeNumbers(t *testing.T) {
 			var all []*process
 			for i, runs := range c.journals {
 				p := &process{order: order{Journal: fmt.Sprintf("%s/%d", t.TempDir(), i), Stream: cmp.Or(c.stream, []stream{sequence, strictSequence}[min(i, 1)])}}
-				file, err := os.Create(p.Journal)
+				j, err := openJournal(p.Journal)
 				require.NoError(t, err)
-				w := numberWriter{file: file}
+				w := numberWriter{journal: j}
 				for _, r := range runs {
 					numbers := make([]int64, r.count)
 					for k := range numbers {
@@ -182,8 +164,8 @@ func TestJudgeNumbers(t *testing.T) {
 					w.note(r.asked, r.there, numbers)
 				}
 				w.note(0, 0, nil)
-				_, err = file.Write([]byte("cut off"))
-				require.NoError(t, errors.Join(err, w.err, file.Close()))
+				w.write(entry{kind: runOf}.append(nil)[:5]) // cut off
+				require.NoError(t, errors.Join(w.err, w.file.Close()))
 				all = append(all, p)
 			}
 			v, err := judgeNumbers(append(all, &process{order: order{Journal: t.TempDir() + "/none", Stream: c.stream}}))

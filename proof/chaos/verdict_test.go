@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/snowlease/snowlease/lease"
 )
 
 // A verdict is the result of the journals of a run.
@@ -286,7 +284,7 @@ func TestJudge(t *testing.T) {
 	id := func(worker, at, sequence int64) int64 {
 		return (at-layout.Epoch)<<22 | worker<<17 | sequence
 	}
-	owner := func(n byte) [16]byte { return [16]byte{n} }
+	owner := func(n byte) [2]int64 { return [2]int64{int64(n)} }
 	lent := func(n byte, worker, floor, ceiling int64) entry {
 		return entry{kind: granted, worker: worker, token: int64(n), floor: ms + floor, ceiling: ms + ceiling, owner: owner(n)}
 	}
@@ -383,9 +381,9 @@ func TestJudge(t *testing.T) {
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	all := []entry{
-		{kind: granted, worker: 3, token: 4, floor: -1, ceiling: 1 << 62, owner: lease.NewOwner(), at: 5},
-		{kind: runOf, first: 1<<63 - 1, count: 1<<32 - 1},
-		{kind: returned, worker: 3, token: 4, floor: 1, ceiling: 2, owner: lease.NewOwner()},
+		{kind: granted, worker: 3, token: 4, floor: -1, ceiling: 1 << 62, owner: [2]int64{-1 << 63, 7}, at: 5},
+		{kind: runOf, first: 1<<63 - 1, count: 1<<32 - 1, asked: 1, there: 1 << 50},
+		{kind: returned, worker: 3, token: 4, floor: 1, ceiling: 2, owner: [2]int64{1, 1<<63 - 1}},
 		{kind: called, outcome: quarantined, ceiling: 1 << 62},
 		{kind: failed, outcome: expired, count: 1 << 20},
 		{kind: paused, count: 1 << 40},
