@@ -177,10 +177,8 @@ func BenchmarkBurst(b *testing.B) {
 // begin, which makes all but the calls count from then on.
 func (f *fleet) measure(b *testing.B, name string, late time.Duration, load func(begin func())) figure {
 	b.Helper()
-	pid, err := f.pid(f.server)
-	require.NoError(b, err)
 	sample := func() (time.Duration, time.Time) {
-		used, err := cpu(pid)
+		used, err := cpu(f.server)
 		require.NoError(b, err)
 		return used, time.Now()
 	}
@@ -218,8 +216,6 @@ func (m figure) at(p float64) time.Duration {
 	return m.renewals[int(p*float64(len(m.renewals)-1))]
 }
 
-func (m figure) share() float64 { return 100 * m.cpu.Seconds() / m.wall.Seconds() }
-
 func (m figure) perSecond(n float64) float64 { return n / m.wall.Seconds() }
 
 // markdown formats the figures as a table.
@@ -242,7 +238,7 @@ func markdown(figures []figure) string {
 		}
 		fmt.Fprintf(&text, "| %s | %s | %.2f s | %s | %s | %s | %s | %.0f %s | %.0f | %d | %.1f %% |\n",
 			m.engine, m.load, m.wall.Seconds(), renewals, ms(m.at(0.5)), ms(m.at(0.99)), ms(m.at(1)),
-			m.calls, m.unit, m.perSecond(m.calls), m.busiest, m.share())
+			m.calls, m.unit, m.perSecond(m.calls), m.busiest, 100*m.cpu.Seconds()/m.wall.Seconds())
 	}
 	return text.String()
 }

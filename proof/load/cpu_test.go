@@ -4,16 +4,18 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
-// cpu returns the processor time used by a process and all its descendants, including
-// those that have ended.
-func cpu(pid int) (time.Duration, error) {
-	byParent := map[int][]int{}
+// cpu returns the processor time used by the processes of a server, which have its folder or its
+// address in their command lines, and by all their descendants, including those that have ended.
+func cpu(s *testserver.Server) (time.Duration, error) {
+	byParent, family := map[int][]int{}, []int{}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0, err
@@ -28,6 +30,10 @@ func cpu(pid int) (time.Duration, error) {
 		if err != nil {
 			continue // it has ended
 		}
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id))
+		if bytes.Contains(line, []byte(filepath.Dir(s.Dir())+"/")) || bytes.Contains(line, []byte(s.Addr())) {
+			family = append(family, id)
+		}
 		// "pid (name) state parent ...", where a name may hold anything.
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		parent, _ := strconv.Atoi(fields[1])
@@ -37,12 +43,13 @@ func cpu(pid int) (time.Duration, error) {
 			times[id] += time.Duration(ticks) * (time.Second / 100) // USER_HZ
 		}
 	}
-	if _, ok := times[pid]; !ok {
-		return 0, fmt.Errorf("there is no process %d", pid)
+	if len(family) == 0 {
+		return 0, fmt.Errorf("there is no process of %s", s.Addr())
 	}
-	sum, family := time.Duration(0), slices.Clone([]int{pid})
+	sum := time.Duration(0)
 	for i := 0; i < len(family); i++ {
 		sum += times[family[i]]
+		delete(times, family[i]) // a child may stand there twice
 		family = append(family, byParent[family[i]]...)
 	}
 	return sum, nil

@@ -4,13 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"flag"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -43,32 +39,25 @@ type engine struct {
 	unit  string // the unit of calls
 	// late is how long an idle server may take to count a call.
 	late time.Duration
-	pid  func(*testserver.Server) (int, error)
 }
 
 var engines = []engine{
 	{
 		name: "redis", unit: "scripts",
 		start:   func(t testing.TB) *testserver.Server { return testserver.NewRedis(t) },
-		connect: connectRedis, wipe: wipeRedis, calls: redisCalls, pid: redisPid,
+		connect: connectRedis, wipe: wipeRedis, calls: redisCalls,
 	},
 	{
 		name: "mariadb", unit: "statements",
 		start:   func(t testing.TB) *testserver.Server { return testserver.NewMariaDB(t) },
 		connect: connectSQL("mysql"), calls: mysqlCalls,
 		wipe: func(ctx context.Context, s *testserver.Server) error { return wipeSQL(ctx, "mysql", s.DSN()) },
-		pid: func(s *testserver.Server) (int, error) {
-			return pidIn(filepath.Join(filepath.Dir(s.Dir()), "pid"))
-		},
 	},
 	{
 		name: "postgresql", unit: "statements",
 		start:   func(t testing.TB) *testserver.Server { return testserver.NewPostgres(t) },
 		connect: connectSQL("pgx"), calls: postgresCalls, late: 11 * time.Second,
 		wipe: func(ctx context.Context, s *testserver.Server) error { return wipeSQL(ctx, "pgx", s.DSN()) },
-		pid: func(s *testserver.Server) (int, error) {
-			return pidIn(filepath.Join(s.Dir(), "postmaster.pid"))
-		},
 	},
 }
 
@@ -116,37 +105,15 @@ func wipeRedis(ctx context.Context, s *testserver.Server) error {
 	return c.FlushAll(ctx).Err()
 }
 
-func redisInfo(ctx context.Context, s *testserver.Server, section, pattern string) (values []float64, err error) {
+func redisCalls(ctx context.Context, s *testserver.Server) (sum float64, err error) {
 	c := client(s)
 	defer c.Close()
-	text, err := c.Info(ctx, section).Result()
-	if err != nil {
-		return nil, err
-	}
-	for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
-		v, err := strconv.ParseFloat(found[1], 64)
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, v)
-	}
-	return values, nil
-}
-
-func redisCalls(ctx context.Context, s *testserver.Server) (sum float64, err error) {
-	values, err := redisInfo(ctx, s, "commandstats", `cmdstat_eval(?:sha)?:calls=(\d+)`)
-	for _, v := range values {
-		sum += v
+	text, err := c.Info(ctx, "commandstats").Result()
+	for _, found := range regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+)`).FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.ParseFloat(found[1], 64) // digits
+		sum += n
 	}
 	return sum, err
-}
-
-func redisPid(s *testserver.Server) (int, error) {
-	values, err := redisInfo(context.Background(), s, "server", `process_id:(\d+)`)
-	if err != nil || len(values) != 1 {
-		return 0, fmt.Errorf("process_id of INFO: %v %w", values, err)
-	}
-	return int(values[0]), nil
 }
 
 func connectSQL(driver string) func(testing.TB, *testserver.Server) (lease.Center, io.Closer) {
@@ -191,13 +158,4 @@ func mysqlCalls(ctx context.Context, s *testserver.Server) (n float64, err error
 func postgresCalls(ctx context.Context, s *testserver.Server) (n float64, err error) {
 	err = ask(ctx, "pgx", s, "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()", &n)
 	return n, err
-}
-
-func pidIn(file string) (int, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0, err
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	return strconv.Atoi(line)
 }
