@@ -88,12 +88,12 @@ type program struct {
 	err            error // after ended
 }
 
-func start(t *testing.T, env []string, args ...string) *program {
+func start(t *testing.T, args ...string) *program {
 	ctx, interrupt := context.WithCancel(t.Context())
 	p := &program{stdout: newOutput(), stderr: newOutput(), interrupt: interrupt, ended: make(chan struct{})}
 	go func() {
 		defer close(p.ended)
-		p.err = run(ctx, args, env, p.stdout, p.stderr)
+		p.err = run(ctx, args, nil, p.stdout, p.stderr)
 	}()
 	t.Cleanup(func() { interrupt(); <-p.ended })
 	return p
@@ -102,7 +102,7 @@ func start(t *testing.T, env []string, args ...string) *program {
 // serving starts the program, and returns the URL that it serves at.
 func serving(t *testing.T, args ...string) (*program, string) {
 	t.Helper()
-	p := start(t, nil, append(args, "-listen", "127.0.0.1:0")...)
+	p := start(t, append(args, "-listen", "127.0.0.1:0")...)
 	return p, "http://" + p.stderr.await(t, `serving" url=http://([^/]+)/`, p.ended)
 }
 
@@ -149,28 +149,18 @@ func newNamespace(t *testing.T) []string {
 
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	for name, args := range map[string]func(*testing.T) []string{
-		"sqlite":         func(t *testing.T) []string { return []string{"-dsn", emptyFile(t)} },
-		"embedded redis": func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "redis"} },
-		"by hand":        func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "local"} },
-		"auto":           func(t *testing.T) []string { return []string{"-dsn", newFile(t), "-mode", "auto"} },
-		"counted in an embedded redis": func(t *testing.T) []string {
-			return []string{"-dsn", newFile(t), "-mode", "redis-sequence"}
-		},
-		"counted in redis": func(t *testing.T) []string {
-			return []string{"-dsn", newFile(t), "-mode", "redis-sequence", "-redis", testserver.Redis(t), "-namespace", "fxapp." + rand.Text()}
-		},
+	for name, args := range map[string][]string{
+		"sqlite":                       {"-dsn", emptyFile(t)},
+		"embedded redis":               {"-dsn", newFile(t), "-mode", "redis"},
+		"by hand":                      {"-dsn", newFile(t), "-mode", "local", "-config", file(t, "idworker: {local: {worker: 3, dir: "+t.TempDir()+"}}")},
+		"auto":                         {"-dsn", newFile(t), "-mode", "auto"},
+		"counted in an embedded redis": {"-dsn", newFile(t), "-mode", "redis-sequence"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			args := append(args(t), "-once")
-			var env []string
-			if name == "by hand" {
-				env = []string{"FXAPP_IDWORKER_LOCAL_WORKER=3", "FXAPP_IDWORKER_LOCAL_DIR=" + t.TempDir()}
-			}
 			seen, numbers := map[string]bool{}, map[string]bool{}
 			for range 2 {
-				p := start(t, env, args...)
+				p := start(t, append(args, "-once")...)
 				require.NoError(t, p.wait(), p.stderr)
 				rows := tableRow.FindAllStringSubmatch(p.stdout.String(), -1)
 				require.Len(t, rows, 7, p.stdout)
@@ -207,7 +197,7 @@ func TestFailedStartGivesBack(t *testing.T) {
 	_, err = db.ExecContext(t.Context(), "CREATE VIEW fxapp_items AS SELECT 1")
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
-	p := start(t, nil, "-dsn", file, "-listen", "127.0.0.1:0")
+	p := start(t, "-dsn", file, "-listen", "127.0.0.1:0")
 	require.ErrorContains(t, p.wait(), "cannot start: create the tables of the models: ")
 	require.Contains(t, p.stderr.String(), "worker id released")
 }
