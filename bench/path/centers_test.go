@@ -54,9 +54,9 @@ type borrower struct {
 	grant  lease.Grant
 }
 
-func newBorrower(b *testing.B, c lease.Center) *borrower {
+func newBorrower(b *testing.B, c lease.Center, namespace string, layout snowflake.Layout) *borrower {
 	b.Helper()
-	req := memcenter.NewRequest("bench", snowflake.Layout{})
+	req := memcenter.NewRequest(namespace, layout)
 	req.Owner, req.Holder = lease.NewOwner(), "bench"
 	_ = c.Extras().Init(b.Context(), req) // or it is there
 	return &borrower{center: c, req: req}
@@ -84,7 +84,7 @@ func BenchmarkCenter(b *testing.B) {
 	for _, e := range engines {
 		b.Run(e.name, func(b *testing.B) {
 			dsn := e.dsn(b)
-			w := newBorrower(b, e.open(b, dsn))
+			w := newBorrower(b, e.open(b, dsn), "bench", snowflake.Layout{})
 			var borrow, renew, giveBack durations
 			for b.Loop() {
 				borrow.time(b, w.borrow(b))
@@ -99,7 +99,7 @@ func BenchmarkCenter(b *testing.B) {
 				return // a library: nobody to go to
 			}
 			p := newProxy(b, dsn)
-			w = newBorrower(b, e.open(b, p.dsn))
+			w.center = e.open(b, p.dsn)
 			for range 2 { // the first connects
 				b.ReportMetric(p.trips(b, w.borrow(b)), "borrow-trips")
 				b.ReportMetric(p.trips(b, w.renew(b)), "renew-trips")

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -54,11 +53,9 @@ func BenchmarkRenewPool(b *testing.B) {
 func fill(b *testing.B, c lease.Center, workerBits uint8) (all []*borrower) {
 	b.Helper()
 	layout := snowflake.Layout{WorkerBits: workerBits}
-	req := memcenter.NewRequest(fmt.Sprint("renew", workerBits), layout)
-	req.Owner, req.Holder = lease.NewOwner(), "bench"
-	_ = c.Extras().Init(b.Context(), req) // or it is there
+	first := newBorrower(b, c, fmt.Sprint("renew", workerBits), layout)
 	for range layout.Workers() {
-		w := &borrower{center: c, req: req}
+		w := &borrower{center: c, req: first.req}
 		if err := w.borrow(b)(); err != nil {
 			b.Fatal(err)
 		}
