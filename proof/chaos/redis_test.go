@@ -45,23 +45,23 @@ func newSingle(t *testing.T) *arena {
 		clock: &clock{servers: func() []*testserver.Server { return []*testserver.Server{primary, replica} }},
 	}
 	a.direct = func() store { return store{Kind: single, Addrs: []string{primary.Addr()}} }
-	restart := func(ctx context.Context, random *rand.Rand, wipe bool) error {
-		primary.Kill()
-		if wipe {
-			primary.Wipe()
-		}
-		pause(ctx, time.Duration(random.Int64N(int64(1500*time.Millisecond))))
-		primary.Start()
-		return nil
+	restart := func(name string, wipe bool) fault {
+		return fault{name, func(ctx context.Context, random *rand.Rand) error {
+			if wipe {
+				a.clock.ready(ctx)
+			}
+			primary.Kill()
+			if wipe {
+				primary.Wipe()
+			}
+			pause(ctx, time.Duration(random.Int64N(int64(1500*time.Millisecond))))
+			primary.Start()
+			return nil
+		}}
 	}
 	a.faults = append(a.redisFaults(func() *testserver.Server { return primary }, time.Minute),
-		fault{"Redis killed and restarted with its data", func(ctx context.Context, random *rand.Rand) error {
-			return restart(ctx, random, false)
-		}},
-		fault{"Redis killed and restarted without its data", func(ctx context.Context, random *rand.Rand) error {
-			a.clock.ready(ctx)
-			return restart(ctx, random, true)
-		}},
+		restart("Redis killed and restarted with its data", false),
+		restart("Redis killed and restarted without its data", true),
 		fault{"Redis restarted without its data, its clock stepped back within the skew", func(ctx context.Context, random *rand.Rand) error {
 			return a.clock.across(ctx, random, func() error {
 				primary.Kill()
@@ -131,10 +131,9 @@ func (a *arena) redisFaults(primary func() *testserver.Server, forward time.Dura
 			all := leaseKeys()
 			for range 1 + random.IntN(workers) {
 				worker := fmt.Sprint(random.IntN(workers))
-				switch i := random.IntN(3); i {
-				case 0:
+				if i := random.IntN(3); i == 0 {
 					err = cmp.Or(err, c.ZRem(ctx, all[i], worker).Err())
-				default:
+				} else {
 					err = cmp.Or(err, c.HDel(ctx, all[i], worker).Err())
 				}
 			}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"container/heap"
 	"errors"
 	"fmt"
 	"io"
@@ -83,7 +82,7 @@ func judge(processes []*process) (*verdict, error) {
 	v := &verdict{processes: len(processes), quarantines: map[int64]bool{}}
 	var (
 		loans []*loan
-		queue readings
+		queue []*reading
 	)
 	defer func() {
 		for _, r := range queue {
@@ -115,10 +114,9 @@ func judge(processes []*process) (*verdict, error) {
 			queue = append(queue, r)
 		}
 	}
-	heap.Init(&queue)
 	end, last := int64(0), "" // ids below end have been used
 	for len(queue) > 0 {
-		r := queue[0]
+		r := slices.MinFunc(queue, func(a, b *reading) int { return cmp.Compare(a.run.first, b.run.first) })
 		first, after := r.run.first, r.run.first+r.run.count
 		if first < end {
 			v.duplicates += min(after, end) - first
@@ -131,10 +129,8 @@ func judge(processes []*process) (*verdict, error) {
 		if err != nil {
 			return nil, err
 		}
-		if more {
-			heap.Fix(&queue, 0)
-		} else {
-			heap.Pop(&queue)
+		if !more {
+			queue = slices.DeleteFunc(queue, func(other *reading) bool { return other == r })
 		}
 	}
 	v.compare(loans)
@@ -261,20 +257,6 @@ func (r *reading) close() {
 			r.describe("an id of %d ms lies above the last use that was told: %v", l.used, l)
 		}
 	}
-}
-
-// readings is a heap, ordered by the next run.
-type readings []*reading
-
-func (rs readings) Len() int           { return len(rs) }
-func (rs readings) Less(i, j int) bool { return rs[i].run.first < rs[j].run.first }
-func (rs readings) Swap(i, j int)      { rs[i], rs[j] = rs[j], rs[i] }
-func (rs *readings) Push(x any)        { *rs = append(*rs, x.(*reading)) }
-func (rs *readings) Pop() any {
-	last := len(*rs) - 1
-	r := (*rs)[last]
-	*rs = (*rs)[:last]
-	return r
 }
 
 // TestJudge checks that each fault in journals is found, and nothing else.

@@ -138,8 +138,10 @@ func (f *fleet) losses() (n int64) {
 // renewals returns the sorted durations and the errors of the renewals since the last call.
 func (f *fleet) renewals() (took []time.Duration, errs []error) {
 	for _, c := range f.centers {
-		more, failed := c.taken()
-		took, errs = append(took, more...), append(errs, failed...)
+		c.mu.Lock()
+		took, errs = append(took, c.took...), append(errs, c.errs...)
+		c.took, c.errs = nil, nil
+		c.mu.Unlock()
 	}
 	slices.Sort(took)
 	return took, errs
@@ -199,11 +201,4 @@ func (w *watched) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error)
 		w.took = append(w.took, time.Since(began))
 	}
 	return g, err
-}
-
-func (w *watched) taken() (took []time.Duration, errs []error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	took, errs, w.took, w.errs = w.took, w.errs, nil, nil
-	return took, errs
 }

@@ -91,15 +91,14 @@ func (l list) command(t testing.TB, b build, m *mutant, tests string) *exec.Cmd 
 	t.Helper()
 	cmd := exec.CommandContext(limit.Context(t), b.binary, "-test.run="+tests, "-test.timeout=2m", "-test.v")
 	cmd.Dir, cmd.Env = root(t, l.pkg), os.Environ()
-	if m != nil {
-		cmd.Args = append(cmd.Args, "-test.failfast") // one test is enough for a kill
+	if m == nil {
+		return cmd
 	}
-	switch {
-	case m == nil:
-	case m.embedded():
+	cmd.Args = append(cmd.Args, "-test.failfast") // one test is enough for a kill
+	if m.embedded() {
 		_, text := m.source(t)
 		cmd.Env = append(cmd.Env, insteadOf+"="+root(t, m.file), scriptVariable+"="+write(t, t.TempDir(), "script", text))
-	default:
+	} else {
 		cmd.Env = append(cmd.Env, numberVariable+"="+strconv.Itoa(b.numbers[m.without]))
 	}
 	return cmd

@@ -243,14 +243,11 @@ func (b *issuer) copy() {
 }
 
 // got notes that a reservation reached the process.
-func (b *issuer) got(r *reservation, call int) {
-	if r == nil {
-		return
-	}
+func (b *issuer) got(r reservation, call int) {
 	b.w.mu.Lock()
 	defer b.w.mu.Unlock()
 	r.call, r.landed = call, b.w.now()
-	b.reserved = append(b.reserved, *r)
+	b.reserved = append(b.reserved, r)
 }
 
 // check looks for the reservation of an id. The caller holds world.mu.

@@ -106,7 +106,7 @@ func (b *issuer) call(ctx context.Context, args []any, next redis.ProcessHook) (
 		return cmd.Val(), err
 	})
 	if n := given(redis.NewCmdResult(reply, err)); n != nil && n[2] > 0 && b.n.Source == Sequence {
-		b.got(&reservation{first: n[0]<<b.n.seqBits() | n[1], n: n[2]}, call)
+		b.got(reservation{first: n[0]<<b.n.seqBits() | n[1], n: n[2]}, call)
 	}
 	return reply, err
 }
@@ -129,10 +129,7 @@ func given(cmd *redis.Cmd) []int64 {
 // isLook reports whether a Sequence only asks for the state of Redis. The times of
 // such calls cannot be repeated, and no id depends on them, so none gets through.
 func isLook(args []any) bool {
-	if len(args) < 10 || args[5] != int64(0) {
-		return false
-	}
-	return args[9] == int64(0) // without a caller's clock, which a start sends
+	return len(args) >= 10 && args[5] == int64(0) && args[9] == int64(0) // no caller's clock, which a start sends
 }
 
 // isInstall reports whether the call is a Dispenser's, in the background.

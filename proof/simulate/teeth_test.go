@@ -187,11 +187,7 @@ func neverRedis(s Store, _ *Host) (lease.Center, error) {
 }
 
 func neverSQLite(s Store, _ *Host) (lease.Center, error) {
-	pool, err := s.(*SQLite).DB.DB()
-	if err != nil {
-		return nil, err
-	}
-	return dbseq.New(pool, dbseq.SQLite, dbseq.WithDurable(true))
+	return dbseq.New(s.(*SQLite).pool, dbseq.SQLite, dbseq.WithDurable(true))
 }
 
 // A wrong center is the real one, with records changed before or after its verbs.
@@ -218,14 +214,6 @@ func (w wrong) change(f func(ns *rules.Namespace, now int64)) {
 	})
 }
 
-func (w wrong) slot(g lease.Grant, f func(s *rules.Slot, now int64)) {
-	w.change(func(ns *rules.Namespace, now int64) {
-		if int(g.Worker) < len(ns.Slots) {
-			f(&ns.Slots[g.Worker], now)
-		}
-	})
-}
-
 func quarantined(err error) bool { return errors.As(err, new(*lease.QuarantineError)) }
 
 func noQuarantine(w wrong) odd {
@@ -239,19 +227,12 @@ func noQuarantine(w wrong) odd {
 	}}
 }
 
-// look looks for a loss as the center does before each verb, and then calls then.
-func (w wrong) look(req lease.Request, then func(ns *rules.Namespace, was int64)) {
-	var was int64
-	w.change(func(ns *rules.Namespace, _ int64) { was = ns.Meta.Quarantine })
-	req.Owner = [16]byte{0xff}
-	_, _ = w.store.Records.Renew(context.Background(), lease.Grant{Request: req, Worker: req.First, Token: 1}) // nobody's
-	w.change(func(ns *rules.Namespace, _ int64) { then(ns, was) })
-}
-
 // unseen carries out a verb as if nothing had been lost.
 func (w wrong) unseen(req lease.Request, verb func()) {
+	req.Owner = [16]byte{0xff} // nobody, whose renewal only looks for a loss
+	_, _ = w.store.Records.Renew(context.Background(), lease.Grant{Request: req, Worker: req.First, Token: 1})
 	var was int64
-	w.look(req, func(ns *rules.Namespace, _ int64) { was, ns.Meta.Quarantine = ns.Meta.Quarantine, 0 })
+	w.change(func(ns *rules.Namespace, _ int64) { was, ns.Meta.Quarantine = ns.Meta.Quarantine, 0 })
 	verb()
 	w.change(func(ns *rules.Namespace, _ int64) { ns.Meta.Quarantine = max(was, ns.Meta.Quarantine) })
 }
@@ -293,7 +274,11 @@ func unfencedRelease(w wrong) odd {
 	return odd{release: func(ctx context.Context, g lease.Grant, lastUsed int64) error {
 		err := w.Release(ctx, g, lastUsed)
 		if errors.Is(err, lease.ErrLost) {
-			w.slot(g, func(s *rules.Slot, now int64) { s.Expires, s.Mark = now-1, lastUsed })
+			w.change(func(ns *rules.Namespace, now int64) {
+				if int(g.Worker) < len(ns.Slots) {
+					ns.Slots[g.Worker].Expires, ns.Slots[g.Worker].Mark = now-1, lastUsed
+				}
+			})
 		}
 		return err
 	}}

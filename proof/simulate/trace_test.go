@@ -8,20 +8,15 @@ import (
 
 // An Event is one step of a run. Numbers that do not apply are 0.
 type Event struct {
-	At      time.Duration
-	Lane    int
-	Node    int
-	Process int // from 1; 0: none
-	What    string
-	Note    string
-	Worker  int64
-	Token   int64
-	Floor   int64
-	Ceiling int64
-	Now     int64 // the center's time
-	First   int64 // ids
-	Last    int64
-	N       int
+	At             time.Duration
+	Lane, Node     int
+	Process        int // from 1; 0: none
+	What, Note     string
+	Worker, Token  int64
+	Floor, Ceiling int64
+	Now            int64 // the center's time
+	First, Last    int64 // ids
+	N              int
 }
 
 // String returns the event as a line.
