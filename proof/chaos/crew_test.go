@@ -273,9 +273,11 @@ func (p *process) entries() (all []entry, err error) {
 		return nil, err
 	}
 	defer file.Close()
-	in, e := bufio.NewReader(file), entry{}
-	for e, err = readEntry(in); err == nil; e, err = readEntry(in) {
-		all = append(all, e)
+	for in := bufio.NewReader(file); err == nil; {
+		var e entry
+		if e, err = readEntry(in); err == nil {
+			all = append(all, e)
+		}
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = nil
