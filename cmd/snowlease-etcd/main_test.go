@@ -78,7 +78,7 @@ func TestCommands(t *testing.T) {
 
 	exits(t, 0, "release --help", nil, "  snowlease-etcd release --namespace orders", "ETCDCTL_ENDPOINTS")
 	exits(t, 0, "--version", nil, "snowlease-etcd ")
-	exits(t, 2, "segment create", nil, `unknown command "segment"`)
+	exits(t, 2, "segment create", nil, `unknown command for "snowlease-etcd"`)
 }
 
 func TestParse(t *testing.T) {

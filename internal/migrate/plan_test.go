@@ -267,7 +267,7 @@ func TestTimeFieldThatEnds(t *testing.T) {
 func TestSamplesThatAreWrong(t *testing.T) {
 	t.Parallel()
 	_, err := migrate.Named("snowlease")
-	require.ErrorContains(t, err, `migrate: no source "snowlease": use baidu, bwmarrin, cosid, cosid-js, discord, `)
+	require.ErrorContains(t, err, "the source is unknown: choose baidu, bwmarrin, cosid, cosid-js, default, discord, ")
 	_, err = named(t, "yitter").Decode(1 << 60)
 	require.ErrorContains(t, err, "is not one of yitter")
 	_, err = migrate.Make(migrate.Source{Name: "x", Layout: snowflake.Layout{TimeBits: 60, WorkerBits: 20}}, []int64{1}, now)

@@ -26,7 +26,7 @@ type Source struct {
 }
 
 // Sources returns the sources that this package knows, sorted by name: other generators with
-// their defaults.
+// their defaults, and the presets of package snowflake.
 func Sources() []Source {
 	twitter := snowflake.Twitter()
 	since := func(epoch int64, l snowflake.Layout) snowflake.Layout {
@@ -40,8 +40,10 @@ func Sources() []Source {
 		{Name: "bwmarrin", Layout: twitter},
 		{Name: "cosid", Chooses: true, Layout: since(cosid, twitter)},
 		{Name: "cosid-js", Chooses: true, Layout: snowflake.Layout{Epoch: cosid, TimeUnit: time.Millisecond, TimeBits: 41, WorkerBits: 3, SequenceBits: 9}},
+		{Name: "default", Layout: snowflake.Layout{}.WithDefaults()},
 		{Name: "discord", Layout: snowflake.Discord()},
-		{Name: "hutool", Chooses: true, Layout: twitter},       // from MAC and process id
+		{Name: "hutool", Chooses: true, Layout: twitter}, // from MAC and process id
+		{Name: "jssafe", Layout: snowflake.JSSafe()},
 		{Name: "leaf", Chooses: true, Layout: twitter},         // from ZooKeeper, a different one for each address
 		{Name: "mybatis-plus", Chooses: true, Layout: twitter}, // from MAC and process id
 		{Name: "pgedge", SequenceFirst: true, Layout: since(1672531200000, twitter)},
@@ -50,6 +52,7 @@ func Sources() []Source {
 		sonyflake("sonyflake", time.Date(2014, 9, 1, 0, 0, 0, 0, time.UTC)),
 		sonyflake("sonyflake2", time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)), // github.com/sony/sonyflake/v2
 		{Name: "twitter", Layout: twitter},
+		{Name: "wide", Layout: snowflake.Wide()},
 		{Name: "yitter", Layout: snowflake.Yitter(), first: 5},
 		{Name: "yitter-dotnet", Layout: since(1582165202020, snowflake.Yitter()), first: 5},
 		{Name: "yitter-js", Layout: since(1577836800000, snowflake.Yitter()), first: 5},
@@ -63,16 +66,24 @@ func sonyflake(name string, start time.Time) Source {
 	}}
 }
 
-// Named returns the source with that name from Sources.
-func Named(name string) (Source, error) {
+// Names returns the names of Sources, for people.
+func Names() string {
 	var names []string
+	for _, s := range Sources() {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Named returns the source with that name from Sources. Its error does not print the name, which
+// may be a secret by mistake.
+func Named(name string) (Source, error) {
 	for _, s := range Sources() {
 		if s.Name == name {
 			return s, nil
 		}
-		names = append(names, s.Name)
 	}
-	return Source{}, fmt.Errorf("migrate: no source %q: use %s", name, strings.Join(names, ", "))
+	return Source{}, fmt.Errorf("the source is unknown: choose %s", Names())
 }
 
 // Decode returns the parts of an old id.

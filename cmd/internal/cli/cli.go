@@ -8,12 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"runtime/debug"
-	"slices"
 	"strings"
-	"syscall"
 	_ "time/tzdata" // configurations name time zones
 
 	"github.com/spf13/cobra"
@@ -23,11 +20,7 @@ import (
 
 // Main runs a program with the arguments of this process and exits.
 func Main(p target.Program) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal kills the process
-	code := Run(ctx, p, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	os.Exit(Run(context.Background(), p, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // program adds methods for the commands to a target.Program.
@@ -74,7 +67,7 @@ func groups(p program) []group {
 	list := []group{
 		{"Ids", []*cobra.Command{decodeCommand(p), encodeCommand(), nextCommand(p), publicIDCommand(p), layoutCommand(), inspectCommand()}},
 		{"Worker ids", []*cobra.Command{workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), takeoverCommand(p), retireCommand(p)}},
-		{"Configuration", []*cobra.Command{configCommand()}},
+		{"Configuration", []*cobra.Command{checkCommand()}},
 	}
 	if p.Numbers {
 		list = append(list, group{"Numbers", []*cobra.Command{segmentCommand(p)}})
@@ -93,6 +86,8 @@ func Run(ctx context.Context, from target.Program, args []string, stdin io.Reade
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answer is no
 (for example: faults were found, the namespace exists).`,
 		Version:       version(),
+		Args:          noArgs,
+		RunE:          help,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -116,13 +111,10 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 		return err
 	})
 	root.SetArgs(args)
-	root.SetIn(input{ctx, stdin})
+	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	if i := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); err != nil && cmd == root && i >= 0 {
-		err = noArgs(root, args[i:]) // cobra's error would print the argument
-	}
 	if err == nil {
 		return 0
 	}
@@ -146,58 +138,19 @@ func version() string {
 	return text + " " + info.GoVersion
 }
 
-// noArgs is cobra.NoArgs, but prints an argument only if it looks like a command: other
-// arguments may be a store with a password.
+// noArgs is cobra.NoArgs, but does not print the arguments, which may be a store with a password.
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return nil
-	case word.MatchString(args[0]) && cmd.HasAvailableSubCommands():
-		return fmt.Errorf("unknown command %q for %q: choose %s", args[0], cmd.CommandPath(), commandsOf(cmd))
+	case cmd.HasAvailableSubCommands():
+		return fmt.Errorf("unknown command for %q", cmd.CommandPath())
 	}
 	return fmt.Errorf("%s takes no arguments: use flags, and name the store with --store or %s", cmd.CommandPath(), envStore)
 }
 
-// commandsOf lists the subcommands of cmd.
-func commandsOf(cmd *cobra.Command) string {
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-var word = regexp.MustCompile(`^[a-z-]{1,20}$`)
-
-var errInterrupted = errors.New("interrupted")
-
-// input is the standard input. Its reads fail when ctx ends. It reads no more than its caller
-// requests, because the rest belongs to the next program.
-type input struct {
-	ctx context.Context //nolint:containedctx // the program's context
-	io.Reader
-}
-
-func (in input) Read(p []byte) (int, error) {
-	type result struct {
-		bytes []byte
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		bytes := make([]byte, len(p))
-		n, err := in.Reader.Read(bytes)
-		done <- result{bytes[:n], err}
-	}()
-	select {
-	case r := <-done:
-		return copy(p, r.bytes), r.err
-	case <-in.ctx.Done():
-		return 0, errInterrupted
-	}
-}
+// help prints the commands of a group.
+func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 // failed gives a non-nil err the exit code 1.
 func failed(err error) error {

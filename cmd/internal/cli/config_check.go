@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,7 @@ import (
 	"github.com/snowlease/snowlease/internal/settings"
 )
 
-func configCheckCommand() *cobra.Command {
+func checkCommand() *cobra.Command {
 	var key string
 	cmd := &cobra.Command{
 		Use:   "check FILE|-",
@@ -19,14 +18,9 @@ func configCheckCommand() *cobra.Command {
 		Long: `Check reads a YAML file and prints each fault of its idworker configuration with its line:
 first unknown keys and values of a wrong type, then settings that conflict. It does not
 connect to a store; "snowlease doctor --config FILE" does. It exits with 3 if it finds faults.`,
-		Example: `  snowlease config check config.yaml
-  snowlease config check --key orders.ids config.yaml`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("name the file: snowlease config check config.yaml")
-			}
-			return cobra.ExactArgs(1)(cmd, args)
-		},
+		Example: `  snowlease check config.yaml
+  snowlease check --key orders.ids config.yaml`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := args[0]
 			var (

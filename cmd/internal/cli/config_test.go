@@ -5,21 +5,19 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/snowlease/snowlease/internal/schema"
 )
 
 func TestConfigCheck(t *testing.T) {
 	t.Parallel()
 	const valid = " is valid; \"snowlease doctor --config\" compares it with the namespace\n"
 	const example = "../../../examples/fxapp/config.example.yaml"
-	require.Equal(t, example+valid, in(t).ok("config check "+example))
-	in(t).exits(exitFailed, "config check no.yaml", "no.yaml")
+	require.Equal(t, example+valid, in(t).ok("check "+example))
+	in(t).exits(exitFailed, "check no.yaml", "no.yaml")
 	few := writeFile(t, "idworker: {namespace: a, layout: {worker_bits: 20}}")
-	in(t).ok("config check "+few, few+": layout: only 4 ids in 1ms for each worker id: set worker bits to 17 and sequence bits to 5\n"+few+valid)
+	in(t).ok("check "+few, few+": layout: only 4 ids in 1ms for each worker id: set worker bits to 17 and sequence bits to 5\n"+few+valid)
 	check := func(code int, key, text, want string) string {
 		t.Helper()
-		got, out, errs := call(t, text, "config", "check", "-", "--key="+key)
+		got, out, errs := call(t, text, "check", "-", "--key="+key)
 		require.Equal(t, code, got, text+out+errs)
 		require.Contains(t, map[bool]string{true: errs, false: out}[code == exitFailed], want, text)
 		require.NotContains(t, out+errs, "s3cret")
@@ -80,9 +78,4 @@ func TestConfigCheck(t *testing.T) {
 	} {
 		check(exitFailed, "idworker", text, want)
 	}
-}
-
-func TestConfigSchema(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, schema.Config(), in(t).ok("config schema"))
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -87,4 +88,18 @@ func TestAdvanceOfABusySeries(t *testing.T) {
 	given, err := store.HighWater(t.Context(), "shop/bills.acme")
 	require.NoError(t, err)
 	require.EqualValues(t, period+45, given)
+}
+
+// before is an input that calls do before it is read for the first time.
+type before struct {
+	io.Reader
+	do func()
+}
+
+func (b *before) Read(p []byte) (int, error) {
+	if b.do != nil {
+		b.do()
+		b.do = nil
+	}
+	return b.Reader.Read(p)
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strings"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -138,9 +138,21 @@ func (f *storeFlags) open(ctx context.Context) (*target.Opened, error) {
 	return f.at.Open(ctx, f.options())
 }
 
+// within returns a context that ends with the timeout or a signal. A second signal kills the
+// process, as the first one does while a command uses no store and waits for input.
+func (f *storeFlags) within(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	timed, cancel := context.WithTimeout(cmd.Context(), f.timeout)
+	ctx, stop := signal.NotifyContext(timed, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, func() {
+		stop() // now: a question may follow
+		cancel()
+	}
+}
+
 // with opens the store, runs do and closes the store, within the timeout.
 func (f *storeFlags) with(cmd *cobra.Command, do func(context.Context, *target.Opened) error) error {
-	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
+	ctx, cancel := f.within(cmd)
 	defer cancel()
 	o, err := f.open(ctx)
 	if err != nil {
@@ -168,25 +180,9 @@ func (f *storeFlags) confirm(cmd *cobra.Command, yes bool, format string, args .
 		}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "Store: %s (from %s)\n"+format+" Type yes to continue: ", append([]any{f.name, f.from}, args...)...)
-	answer, err := line(cmd.InOrStdin())
-	if errors.Is(err, errInterrupted) {
-		return failed(fmt.Errorf("%w, nothing changed", err))
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return failed(fmt.Errorf("read the answer: %w", err))
-	}
-	if strings.TrimSpace(answer) != "yes" {
+	var answer string // Fscanln reads no more than a line, because the rest belongs to the next program
+	if _, err := fmt.Fscanln(cmd.InOrStdin(), &answer); err != nil || answer != "yes" {
 		return failure{exitNo, errors.New("not confirmed, nothing changed (--yes confirms without asking)")}
 	}
 	return nil
-}
-
-// line reads one line of up to 100 bytes, and nothing after it.
-func line(in io.Reader) (text string, err error) {
-	for b := make([]byte, 1); err == nil && len(text) < 100 && !strings.HasSuffix(text, "\n"); {
-		var n int
-		n, err = in.Read(b)
-		text += string(b[:n])
-	}
-	return text, err
 }

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowlease/snowlease/internal/migrate"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -20,7 +20,7 @@ func decodeCommand(p program) *cobra.Command {
 		layout layoutFlags
 		store  = storeFlags{program: p, timeout: 30 * time.Second}
 		source string
-		d      decoder
+		asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use:   "decode [flags] ID...|-",
@@ -44,67 +44,68 @@ with its line or argument number, continues with the others and exits with 1.`,
 			if err != nil {
 				return err
 			}
-			named := layout.app.file != "" || changed(cmd, layoutParts)
-			if store.namespace != "" {
-				if named || source != "" {
-					return errors.New("--namespace sets the layout: leave out the other layout flags")
+			d := decoder{decode: l.Decode, json: asJSON}
+			switch named := layout.app.file != "" || changed(cmd, layoutParts); {
+			case store.namespace == "" && source == "":
+				d.assumed = !named
+			case named || store.namespace != "" && source != "":
+				return errors.New("--namespace or --source sets the layout: leave out the other layout flags")
+			case source != "":
+				s, err := migrate.Named(source)
+				if err != nil {
+					return err
 				}
+				d.decode = s.Decode
+			default:
 				if l, err = store.layout(cmd); err != nil {
 					return err
 				}
-				named = true
+				d.decode = l.Decode
 			}
 			if epoch := l.TickTime(0); epoch.After(time.Now()) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "Warning: the epoch %s is in the future. IDs that were made before it have wrapped around, and the times below are too late.\n", epoch.UTC().Format(time.RFC3339))
 			}
-			d.decode, d.layout, d.assumed = l.Decode, l, !named && source == ""
-			if source != "" {
-				i := slices.Index(sourceNames(), source)
-				switch {
-				case i < 0:
-					return unknownSource()
-				case named:
-					return errors.New("--source sets the layout: leave out the other layout flags")
-				}
-				d.decode = everySource()[i].Decode
+			err = translate(p, cmd, args, d.line)
+			if d.assumed && d.head {
+				fmt.Fprintf(cmd.ErrOrStderr(), "In the default layout, %s; for another, give --namespace, --preset or --config.\n", l.WithDefaults())
 			}
-			out := bufio.NewWriter(cmd.OutOrStdout())
-			d.name, d.out, d.faults = p.Name, out, cmd.ErrOrStderr()
-			return failed(errors.Join(d.all(args, cmd.InOrStdin()), out.Flush()))
+			return err
 		},
 	}
 	layout.register(cmd)
 	layout.app.register(cmd)
 	store.registerPlace(cmd)
-	cmd.Flags().StringVar(&source, "source", "", "the generator that made the IDs, with its default settings: "+strings.Join(sourceNames(), ", "))
-	jsonFlag(cmd, &d.json)
+	cmd.Flags().StringVar(&source, "source", "", "the generator that made the IDs, with its default settings: "+migrate.Names())
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 type decoder struct {
-	layout      snowflake.Layout
-	decode      func(int64) (snowflake.Parts, error)
-	name        string // the program's name
-	json        bool
-	assumed     bool // no flag sets the layout
-	out, faults io.Writer
-	good, bad   int
+	decode  func(int64) (snowflake.Parts, error)
+	json    bool
+	assumed bool // no flag sets the layout
+	head    bool // the heading is printed
 }
 
-// all decodes the arguments, and the lines of stdin in place of each "-".
-func (d *decoder) all(args []string, stdin io.Reader) error {
-	if err := each(args, stdin, d.one); err != nil {
-		return err
-	}
-	if d.assumed && d.good > 0 && !d.json {
-		if _, err := fmt.Fprintf(d.out, "In the default layout, %s; for another, give --namespace, --preset or --config.\n", d.layout.WithDefaults()); err != nil {
+// translate prints what one returns for each argument, and for each line of the standard input in
+// place of "-". It reports those for which one fails, and continues.
+func translate(p program, cmd *cobra.Command, args []string, one func(text string) (string, error)) error {
+	out, good, bad := bufio.NewWriter(cmd.OutOrStdout()), 0, 0
+	err := each(args, cmd.InOrStdin(), func(text, kind string, place int) error {
+		line, err := one(text)
+		if err != nil {
+			bad++
+			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s %d: %v\n", p.Name, kind, place, err)
 			return err
 		}
+		good++
+		_, err = fmt.Fprintln(out, line)
+		return err
+	})
+	if err == nil && bad > 0 {
+		err = fmt.Errorf("%d of %d could not be translated", bad, bad+good)
 	}
-	if d.bad > 0 {
-		return fmt.Errorf("%d of %d ids could not be decoded", d.bad, d.bad+d.good)
-	}
-	return nil
+	return failed(errors.Join(err, out.Flush()))
 }
 
 // each calls one for each argument, and for each line of stdin in place of "-".
@@ -132,42 +133,33 @@ func each(args []string, stdin io.Reader, one func(text, kind string, place int)
 	return nil
 }
 
-const (
-	header = "%-19s  %-24s  %7s  %8s  %10s\n"
-	row    = "%-19s  %-24s  %7d  %8d  %10d\n"
-)
-
-// one prints a decoded id, or the reason why it cannot be decoded. It returns only write
-// errors.
-func (d *decoder) one(text, kind string, place int) error {
+// line decodes an id, with the heading before the first one.
+func (d *decoder) line(text string) (string, error) {
 	id, err := snowflake.ParseID(text)
-	var p snowflake.Parts
-	if err == nil {
-		p, err = d.decode(int64(id))
-	}
-	if err == nil && d.assumed && (p.Time.Year() < 2025 || p.Time.After(time.Now().Add(24*time.Hour))) {
-		err = fmt.Errorf("id %d would be of %s in the default layout: which layout made it? Give --namespace, --config, --preset, --source, or --epoch and --bits", id, p.Time.Format(time.DateOnly))
-	}
 	if err != nil {
-		d.bad++
-		_, err = fmt.Fprintf(d.faults, "%s: %s %d: %v\n", d.name, kind, place, err)
-		return err
+		return "", err
 	}
-	d.good++
+	p, err := d.decode(int64(id))
+	if err != nil {
+		return "", err
+	}
+	if d.assumed && (p.Time.Year() < 2025 || p.Time.After(time.Now().Add(24*time.Hour))) {
+		return "", fmt.Errorf("id %d would be of %s in the default layout: which layout made it? Give --namespace, --config, --preset, --source, or --epoch and --bits", id, p.Time.Format(time.DateOnly))
+	}
 	if d.json {
-		return json.NewEncoder(d.out).Encode(struct {
+		b, err := json.Marshal(struct {
 			ID       snowflake.ID `json:"id"`
 			Time     string       `json:"time"`
 			Worker   int64        `json:"worker"`
 			Business int64        `json:"business"`
 			Sequence int64        `json:"sequence"`
 		}{id, p.Time.Format(stamp), p.Worker, p.Business, p.Sequence})
+		return string(b), err
 	}
-	if d.good == 1 {
-		if _, err := fmt.Fprintf(d.out, header, "ID", "TIME", "WORKER", "BUSINESS", "SEQUENCE"); err != nil {
-			return err
-		}
+	line := fmt.Sprintf("%-19s  %-24s  %7d  %8d  %10d", id, p.Time.Format(stamp), p.Worker, p.Business, p.Sequence)
+	if !d.head {
+		d.head = true
+		line = fmt.Sprintf("%-19s  %-24s  %7s  %8s  %10s\n%s", "ID", "TIME", "WORKER", "BUSINESS", "SEQUENCE", line)
 	}
-	_, err = fmt.Fprintf(d.out, row, id, p.Time.Format(stamp), p.Worker, p.Business, p.Sequence)
-	return err
+	return line, nil
 }

@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -20,19 +20,18 @@ func FuzzDecode(f *testing.F) {
 		f.Add(s, true)
 	}
 	f.Fuzz(func(t *testing.T, input string, discord bool) {
-		l := snowflake.Layout{}.WithDefaults()
+		preset := "default"
 		if discord {
-			l = snowflake.Discord()
+			preset = "discord"
 		}
-		var out, faults bytes.Buffer
-		d := decoder{name: "snowlease", decode: l.Decode, json: true, out: &out, faults: &faults}
-		err := d.all([]string{"-"}, strings.NewReader(input))
-		require.Equal(t, d.bad, strings.Count(faults.String(), "snowlease: line "))
-		require.Equal(t, d.good, strings.Count(out.String(), "\n"))
-		if d.bad > 0 {
-			require.Error(t, err)
+		l, err := snowflake.Preset(preset)
+		require.NoError(t, err)
+		code, out, faults := call(t, input, "decode", "--json", "--preset="+preset, "-")
+		require.Equal(t, code != 0, strings.Contains(faults, "snowlease: "), faults)
+		if bad := strings.Count(faults, "snowlease: line "); bad > 0 && !strings.Contains(faults, "read line") {
+			require.Contains(t, faults, fmt.Sprintf("%d of %d could not be translated", bad, bad+strings.Count(out, "\n")))
 		}
-		for line := range strings.Lines(out.String()) {
+		for line := range strings.Lines(out) {
 			var got struct {
 				ID                         snowflake.ID
 				Time                       time.Time

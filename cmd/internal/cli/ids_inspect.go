@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,14 +13,10 @@ import (
 
 	"github.com/snowlease/snowlease/internal/migrate"
 	"github.com/snowlease/snowlease/internal/printable"
-	"github.com/snowlease/snowlease/snowflake"
 )
 
 func inspectCommand() *cobra.Command {
-	var (
-		f      sourceFlags
-		asJSON bool
-	)
+	var f sourceFlags
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] FILE|-",
 		Short: "Plan how to continue the ids of another generator",
@@ -42,23 +36,18 @@ Inspect exits with 3 if there is no plan.`,
 		Example: `  mysql -N -e 'SELECT id FROM orders' shop | snowlease inspect -
   psql -At -c 'SELECT id FROM orders' shop | snowlease inspect --source bwmarrin --workers 1-3,7 -
   snowlease inspect --epoch 2020-01-01T00:00:00Z --bits 41/10/0/12 ids.txt`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("give a FILE with ids, or \"-\" for standard input")
-			}
-			return cobra.ExactArgs(1)(cmd, args)
-		},
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source, err := f.read()
 			if err != nil {
 				return err
 			}
-			ids, found, err := readIDs(args[0], cmd.InOrStdin())
+			ids, odd, err := readIDs(args[0], cmd.InOrStdin())
 			if err != nil {
 				return failed(err)
 			}
-			no := found.plan(source, ids)
-			if err := found.print(cmd.OutOrStdout(), asJSON); err != nil {
+			text, no := inspect(source, ids, odd)
+			if _, err := io.WriteString(cmd.OutOrStdout(), text); err != nil {
 				return failed(err)
 			}
 			if no != nil {
@@ -68,11 +57,10 @@ Inspect exits with 3 if there is no plan.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.name, "source", "", "the generator: "+strings.Join(sourceNames(), ", "))
+	flags.StringVar(&f.name, "source", "", "the generator: "+migrate.Names())
 	flags.StringVar(&f.workers, "workers", "", "the worker ids in use, such as 1-3,7, or \"any\" if they are not known")
 	flags.BoolVar(&f.sequenceFirst, "sequence-first", false, "the sequence is above the worker id")
 	f.layout.registerParts(cmd, "the source's")
-	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -85,13 +73,11 @@ type sourceFlags struct {
 
 // read returns the source that the flags describe. Its name is empty without such flags.
 func (f *sourceFlags) read() (s migrate.Source, err error) {
-	parts := f.layout.epoch != "" || f.layout.bits != "" || f.layout.unit != 0
-	switch i := slices.Index(sourceNames(), f.name); {
-	case i >= 0:
-		s = everySource()[i]
-	case f.name != "":
-		return s, unknownSource()
-	case parts:
+	if f.name != "" {
+		if s, err = migrate.Named(f.name); err != nil {
+			return s, err
+		}
+	} else if f.layout.epoch != "" || f.layout.bits != "" || f.layout.unit != 0 {
 		s.Name = "the stated layout"
 	}
 	if s.Layout, err = f.layout.over(s.Layout); err != nil || s.Name == "" && f.workers == "" {
@@ -130,49 +116,12 @@ func parseWorkers(s string, n int64) (list []int64, err error) {
 	return list, nil
 }
 
-// everySource returns the sources of package migrate, and the presets that are not among them.
-func everySource() []migrate.Source {
-	return append(migrate.Sources(), migrate.Source{Name: "default"},
-		migrate.Source{Name: "wide", Layout: snowflake.Wide()}, migrate.Source{Name: "jssafe", Layout: snowflake.JSSafe()})
-}
-
-func sourceNames() (names []string) {
-	for _, s := range everySource() {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
-func unknownSource() error {
-	return fmt.Errorf("--source is unknown: choose %s", strings.Join(sourceNames(), ", "))
-}
-
-// An inspection is the output of inspect.
-type inspection struct {
-	IDs        int      `json:"ids"`
-	Odd        int      `json:"odd"`
-	OddOnes    []string `json:"odd_ones"` // the first 20
-	Candidates []string `json:"candidates"`
-	Plan       *plan    `json:"plan"`
-}
-
-type plan struct {
-	Layout     string `json:"layout"`
-	Workers    string `json:"workers"`
-	NotBefore  string `json:"not_before"`
-	SideBySide bool   `json:"side_by_side"`
-	Note       string `json:"note"`
-	YAML       string `json:"yaml"`
-	text       string
-}
-
-// readIDs returns the ids of a file, or of stdin if name is "-". It counts other lines as odd.
-func readIDs(name string, stdin io.Reader) (ids []int64, found inspection, err error) {
-	found = inspection{OddOnes: []string{}, Candidates: []string{}}
+// readIDs returns the ids of a file, or of stdin if name is "-", and the other lines.
+func readIDs(name string, stdin io.Reader) (ids []int64, odd []string, err error) {
 	if name != "-" {
 		f, err := os.Open(name)
-		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			return nil, found, fmt.Errorf("FILE cannot be read: %w", e.Err) // the name may be a DSN by mistake
+		if err != nil {
+			return nil, nil, fmt.Errorf("FILE cannot be read: %w", unnamed(err))
 		}
 		defer f.Close()
 		stdin = f
@@ -182,58 +131,38 @@ func readIDs(name string, stdin io.Reader) (ids []int64, found inspection, err e
 		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
 			ids = append(ids, id)
 		} else if text != "" {
-			found.odd(printable.Quote(text))
+			odd = append(odd, printable.Quote(text))
 		}
 		return nil
 	})
 	if err == nil && len(ids) == 0 {
 		err = errors.New("there are no ids")
 	}
-	found.IDs = len(ids)
-	return ids, found, err
+	return ids, odd, err
 }
 
-// plan plans how to continue the ids of a source. If the source has no name, it finds
-// candidates.
-func (f *inspection) plan(source migrate.Source, ids []int64) error {
+// inspect describes how to continue the ids of a source. If the source has no name, it lists
+// candidates. no is the reason if there is no plan.
+func inspect(source migrate.Source, ids []int64, odd []string) (text string, no error) {
 	if source.Name == "" {
-		for _, s := range everySource() {
+		for _, s := range migrate.Sources() {
 			if _, no := migrate.Make(s, ids, time.Now()); no == nil {
-				f.Candidates = append(f.Candidates, s.Name)
+				text += "candidate: " + s.Name + "\n"
 			}
 		}
-		return errors.New("no plan: ids alone do not identify their generator; give --source, or --epoch and --bits, and the --workers in use")
+		no = errors.New("no plan: ids alone do not identify their generator; give --source, or --epoch and --bits, and the --workers in use")
+	} else {
+		var plan migrate.Plan
+		if plan, no = migrate.Make(source, ids, time.Now()); no == nil {
+			text = "\n" + plan.String() + "\n" + plan.YAML("orders")
+		}
+		for _, id := range plan.Odd {
+			odd = append(odd, strconv.FormatInt(id, 10))
+		}
 	}
-	next, err := migrate.Make(source, ids, time.Now())
-	if err == nil {
-		f.Plan = &plan{next.Layout.String(), next.Workers, next.NotBefore.UTC().Format(stamp), next.SideBySide, next.Note, next.YAML("orders"), next.String()}
+	head := fmt.Sprintln("ids:", len(ids))
+	if n := len(odd); n > 0 {
+		head += fmt.Sprintf("odd: %d, such as %s\n", n, strings.Join(odd[:min(n, 20)], ", "))
 	}
-	for _, id := range next.Odd {
-		f.odd(fmt.Sprint(id))
-	}
-	return err
-}
-
-func (f *inspection) odd(text string) {
-	if f.Odd++; f.Odd <= 20 {
-		f.OddOnes = append(f.OddOnes, text)
-	}
-}
-
-func (f *inspection) print(out io.Writer, asJSON bool) error {
-	if asJSON {
-		return printJSON(out, f)
-	}
-	fmt.Fprintln(out, "ids:", f.IDs)
-	if f.Odd > 0 {
-		fmt.Fprintf(out, "odd: %d, such as %s\n", f.Odd, strings.Join(f.OddOnes, ", "))
-	}
-	for _, name := range f.Candidates {
-		fmt.Fprintln(out, "candidate:", name)
-	}
-	if f.Plan != nil {
-		_, err := fmt.Fprintf(out, "\n%s\n%s", f.Plan.text, f.Plan.YAML)
-		return err
-	}
-	return nil
+	return head + text, no
 }

@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,26 +36,17 @@ The first secret seals, and each of them can open.`,
 			if err != nil {
 				return err
 			}
-			out, good, bad := bufio.NewWriter(cmd.OutOrStdout()), 0, 0
-			err = each(args, cmd.InOrStdin(), func(text, kind string, place int) error {
-				id, public, err := publicID(codec, text)
+			return translate(p, cmd, args, func(text string) (string, error) {
+				if strings.Trim(text, "0123456789") != "" {
+					id, err := codec.Decode(text)
+					return strconv.FormatInt(id, 10), err
+				}
+				id, err := snowflake.ParseID(text)
 				if err != nil {
-					bad++
-					_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s %d: %v\n", p.Name, kind, place, err)
-					return err
+					return "", err
 				}
-				good++
-				answer := public
-				if text == public {
-					answer = id.String()
-				}
-				_, err = fmt.Fprintln(out, answer)
-				return err
+				return codec.Encode(int64(id))
 			})
-			if err == nil && bad > 0 {
-				err = fmt.Errorf("%d of %d could not be translated", bad, bad+good)
-			}
-			return failed(errors.Join(err, out.Flush()))
 		},
 	}
 	flags := cmd.Flags()
@@ -67,28 +56,13 @@ The first secret seals, and each of them can open.`,
 	return cmd
 }
 
-// publicID returns an id and its public id. text may be either of them.
-func publicID(codec *publicid.Codec, text string) (id snowflake.ID, public string, err error) {
-	if strings.Trim(text, "0123456789") == "" {
-		if id, err = snowflake.ParseID(text); err == nil {
-			public, err = codec.Encode(int64(id))
-		}
-		return id, public, err
-	}
-	n, err := codec.Decode(text)
-	return snowflake.ID(n), text, err
-}
-
 // publicCodec returns a plain codec, or a sealed one if there are secrets.
 func publicCodec(prefix, file string) (*publicid.Codec, error) {
 	text, from := os.Getenv(envSecrets), envSecrets
 	if file != "" {
 		b, err := os.ReadFile(file)
-		if e := (*fs.PathError)(nil); errors.As(err, &e) {
-			err = e.Err // the path may be a secret by mistake
-		}
 		if err != nil {
-			return nil, fmt.Errorf("--secrets is not a file that can be read: %w", err)
+			return nil, fmt.Errorf("--secrets is not a file that can be read: %w", unnamed(err))
 		}
 		text, from = string(b), file
 	}

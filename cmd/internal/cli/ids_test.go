@@ -55,8 +55,8 @@ func TestDecodeOfASource(t *testing.T) {
 	s.ok("decode --bits=41/10/0/12 1 --epoch=1999-01-01T00:00:00Z", "1999-01-01T00:00:00.000Z")
 	s.exits(exitUsage, "decode 1 --epoch=1577808000", "--epoch 1577808000 is 1970-01-19T06:16:48Z, before 2000: give Unix milliseconds, as 1577808000000 for")
 	s.exits(exitUsage, "decode 1 --epoch=-1", `--epoch "-1" is before 1970`)
-	s.exits(exitUsage, "decode --source=uuid 1", "--source is unknown: choose baidu, ")
-	s.exits(exitUsage, "decode --source=twitter --preset=wide 1", "--source sets the layout: leave out the other layout flags")
+	s.exits(exitUsage, "decode --source=uuid 1", "the source is unknown: choose baidu, ")
+	s.exits(exitUsage, "decode --source=twitter --preset=wide 1", "--namespace or --source sets the layout: leave out the other layout flags")
 }
 
 // An id that the default layout puts far from today is of another. The store knows which.
@@ -70,7 +70,7 @@ func TestDecodeAsksForTheLayout(t *testing.T) {
 	s.ok("init --yes --namespace=shop --preset=twitter")
 	s.ok("decode --namespace=shop 1764512345678901234", "2024-03-04T04:45:00.920Z      950")
 	s.exits(exitFailed, "decode --namespace=shops 1", "nothing is on record")
-	s.exits(exitUsage, "decode --namespace=shop --preset=wide 1", "--namespace sets the layout: leave out the other layout flags")
+	s.exits(exitUsage, "decode --namespace=shop --preset=wide 1", "--namespace or --source sets the layout: leave out the other layout flags")
 	in(t).exits(exitUsage, "decode --namespace=shop 1", "--store is empty")
 	in(t).ok("decode --epoch=12888349746579 --bits=41/5/5/12 8814953073928568832", "Warning: the epoch 2378-06-01T17:09:06Z is in the future.", "2445-01-05")
 }

@@ -20,7 +20,7 @@ func segmentCommand(p program) *cobra.Command {
 		Short: "List number sequences, create them, and advance them after a loss",
 		Long:  `Segment manages the named sequences of package numbers, in a SQL database or Redis.`,
 		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:  help,
 	}
 	cmd.AddCommand(segmentListCommand(p), segmentCreateCommand(p), segmentAdvanceCommand(p))
 	return cmd

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -26,6 +28,14 @@ func jsonFlag(cmd *cobra.Command, to *bool) {
 }
 
 func printJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
+
+// unnamed returns the error of a file without its name, which may be a secret by mistake.
+func unnamed(err error) error {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
 
 // printTable prints rows in columns.
 func printTable(w io.Writer, rows [][]string) error {

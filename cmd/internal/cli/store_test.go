@@ -166,7 +166,6 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 				{"workers", "--stores=" + store},
 				{"workers", "---store=" + store},
 				{store},
-				{"config", store},
 				{"segment", store},
 				{"segment", "list", store},
 				{"segment", "list", "--series=" + store},
@@ -176,7 +175,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 				{"layout", "--preset=" + store},
 				{"layout", "--bits=" + store},
 				{"layout", "--epoch=" + store},
-				{"config", "check", file},
+				{"check", file},
 			} {
 				code, out, errs := call(t, "", args...)
 				require.NotZero(t, code, args)

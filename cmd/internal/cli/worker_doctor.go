@@ -46,7 +46,7 @@ A fault must be fixed; a note is worth knowing. Doctor exits with 3 if it finds 
 				return err
 			}
 			d := &doctor{store: &store, request: &request, replicas: replicas}
-			ctx, cancel := context.WithTimeout(cmd.Context(), store.timeout)
+			ctx, cancel := store.within(cmd)
 			defer cancel()
 			d.examine(ctx)
 			if err := d.print(cmd, asJSON); err != nil {

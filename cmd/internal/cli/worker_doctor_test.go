@@ -167,7 +167,7 @@ func TestModesWithoutWorkerIDs(t *testing.T) {
 		"mode: local, lease: {ttl: 3s}", "mode: redis-sequence, store: {skew: 20s}",
 	} {
 		require.NoError(t, os.WriteFile("app.yaml", []byte("idworker: {namespace: a, "+ids+"}\n"), 0o600))
-		in(t).ok("config check app.yaml")
+		in(t).ok("check app.yaml")
 		mode, _, _ := strings.Cut(ids, ",")
 		in(t).exits(exitUsage, "init --config=app.yaml --store=sqlite:app.db", "app.yaml has "+mode+", which lends no worker ids: there is no namespace to create")
 		require.NoFileExists(t, "app.db")
