@@ -6,8 +6,7 @@
 //	snowlease-etcd workers --namespace orders
 //	snowlease-etcd quarantine --namespace orders --reason 'restored from a snapshot'
 //
-// It also reads the variables of etcdctl: ETCDCTL_ENDPOINTS, ETCDCTL_USER, ETCDCTL_PASSWORD,
-// ETCDCTL_CACERT, ETCDCTL_CERT and ETCDCTL_KEY. See "snowlease-etcd help".
+// See "snowlease-etcd help".
 package main
 
 import "github.com/snowlease/snowlease/cmd/internal/cli"

@@ -43,7 +43,7 @@ func Host(addr string) string {
 		return addr
 	}
 	host, port, err := net.SplitHostPort(addr)
-	if _, number := strconv.ParseUint(port, 10, 16); err != nil || number != nil || strings.ContainsAny(host, "@/%?#&=' ") {
+	if _, number := strconv.ParseUint(port, 10, 16); err != nil || number != nil || strings.ContainsAny(host, "@/%?#&=' ") || strings.Contains(host, ":") && net.ParseIP(host) == nil {
 		return ""
 	}
 	return addr

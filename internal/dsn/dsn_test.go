@@ -17,7 +17,7 @@ func TestHost(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]bool{
 		"h:1": true, "[::1]:6379": true, ":6379": true, "/run/redis.sock": true,
-		"": false, "h": false, "redis://u:pw@h:1": false, "u:pw@h:1": false, "u:pw": false, "/u:pw@h": false, "a=b:1": false,
+		"": false, "h": false, "redis://u:pw@h:1": false, "u:pw@h:1": false, "u:pw": false, "[u:pw]:1": false, "/u:pw@h": false, "a=b:1": false,
 	} {
 		require.Equal(t, want, dsn.Host(addr) != "", addr)
 	}

@@ -18,7 +18,7 @@ var onCLI = list{title: "cli", pkg: "cmd/internal/cli", mutants: []mutant{
 	{"numbers_segment.go: a text changed in lineOf", "cmd/internal/cli/numbers_segment.go", `if day, err := time.Parse("20060102", strconv.FormatInt(given/seriesPeriod, 10)); series && err == nil {`, `if day, err := time.Parse("20060102_", strconv.FormatInt(given/seriesPeriod, 10)); series && err == nil {`, "TestSegments/sqlite"},
 	{"numbers_advance.go: a condition negated in segmentAdvanceCommand", "cmd/internal/cli/numbers_advance.go", `}); err != nil {`, `}); !(err != nil) {`, "TestAdvanceOfABusySeries"},
 	{"flags_store.go: an error dropped in complete", "cmd/internal/cli/flags_store.go", `return errors.New("--namespace is empty: give the namespace of the application's configuration, or its file with --config")`, `return nil`, "TestConfigOfTheApplication"},
-	{"target.go: a condition negated in isHost", "cmd/internal/cli/target/target.go", `if _, err := netip.ParseAddr(host); err != nil && strings.Contains(host, ":") {`, `if _, err := netip.ParseAddr(host); !(err != nil && strings.Contains(host, ":")) {`, "TestQuestionsNameTheStore"},
+	{"dsn.go: a password in brackets is a host", "internal/dsn/dsn.go", ` || strings.Contains(host, ":") && net.ParseIP(host) == nil {`, ` {`, "TestNoPasswordIsPrinted"},
 	{"worker_workers.go: a bound moved in readWorkers", "cmd/internal/cli/worker_workers.go", `if state == "free" && !all {`, `if state == "free" || !all {`, "TestOperations/miniredis"},
 }}
 

@@ -48,7 +48,7 @@ func (f *storeFlags) register(cmd *cobra.Command, p program) {
 // registerPlace adds the flags that name the store and the namespace.
 func (f *storeFlags) registerPlace(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.store, "store", "", "the URL or DSN of the store (default: $"+envStore+f.program.Else+")")
+	flags.StringVar(&f.store, "store", "", "the URL or DSN of the store (default: $"+envStore+")")
 	flags.StringVar(&f.namespace, "namespace", "", "the namespace")
 	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, if the application sets one")
 }
@@ -107,18 +107,11 @@ func (f *storeFlags) locate() (err error) {
 	if err := dsn.Plain(text); err != nil {
 		return fmt.Errorf("%s %w", f.from, err)
 	}
-	if text != "" {
-		f.at, err = f.program.Parse(text)
-	} else {
-		f.at, f.from, err = f.program.Default()
+	if text == "" {
+		return errors.New("--store is empty: give the URL of a store (see --help); if it contains a password, use " + envStore)
 	}
-	if err != nil {
-		return err
-	}
-	if err := f.at.Validate(); err != nil {
-		return fmt.Errorf("%s: %w", f.from, err)
-	}
-	return nil
+	f.at, err = f.program.Parse(text)
+	return err
 }
 
 // tables returns the table prefix.

@@ -104,8 +104,6 @@ var stuck = func() target.Program {
 
 type endless struct{ target.Target }
 
-func (endless) Validate() error { return nil }
-
 func (endless) Open(context.Context, target.Options) (*target.Opened, error) {
 	fmt.Fprintln(os.Stderr, "opening")
 	time.Sleep(time.Hour)

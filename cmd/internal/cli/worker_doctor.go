@@ -119,7 +119,9 @@ func (d *doctor) incarnation(ctx context.Context) {
 		return
 	}
 	ask := func() (string, error) {
-		o, err := d.store.at.Again(ctx, d.store.options())
+		with := d.store.options()
+		with.Single = true // behind a proxy that alternates between two servers, every second connection reaches the same one
+		o, err := d.store.at.Open(ctx, with)
 		if err != nil {
 			return "", err
 		}

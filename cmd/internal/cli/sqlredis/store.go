@@ -3,7 +3,6 @@ package sqlredis
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -46,9 +45,6 @@ rights, durability of commits, replication, eviction and persistence, the identi
 server, and its clock`,
 	Numbers: true,
 	Parse:   func(text string) (target.Target, error) { return parseStore(text) },
-	Default: func() (target.Target, string, error) {
-		return nil, "", errors.New("--store is empty: give a URL of redis, mysql, postgres or sqlite (see --help); if it contains a password, use " + target.EnvStore)
-	},
 }
 
 // onRedis returns the options of a Redis store.
@@ -91,62 +87,30 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 			o.Closes = append(o.Closes, s.Close)
 			return s.(target.Segments), nil
 		}
+		if with.Single && !p.Redis.Cluster {
+			client = struct{ goredis.UniversalClient }{client} // a wrapped client is used as it is, not copied
+			with.WaitReplicas = 0
+		}
 		c, err := redisseq.New(client, onRedis(with)...)
 		if err != nil {
 			return nil, err
 		}
-		o.Center, o.Operator, o.Closes = c, c.Extras().Operator, append(o.Closes, c.Close)
+		o.Use(c)
 		return o, nil
 	}
 	c, err := dbseq.Open(p.Driver, string(p.DSN), onSQL(with)...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", with.From, err)
 	}
-	o.Center, o.Operator, o.Closes = c, c.Extras().Operator, append(o.Closes, c.Close)
+	o.Use(c)
 	o.Segments = func() (target.Segments, error) { return c.Numbers().(target.Segments), nil }
 	if err := p.exists(lease.Name(c), with); err != nil {
 		return nil, err
 	}
-	if err := p.ping(ctx); err != nil {
+	if _, err := o.Incarnation(ctx, "snowlease"); err != nil && !errors.Is(err, lease.ErrSetup) {
 		return nil, fmt.Errorf("%s: cannot connect: %w: check that the server runs and is reachable, and user, password, name and TLS in %s", lease.Name(c), dsn.Hide(err, lease.Name(c), string(p.DSN)), with.From)
 	}
 	return o, nil
-}
-
-// ping connects to the database within 5 s.
-func (p place) ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	pool, err := sql.Open(p.Driver, string(p.DSN))
-	if err != nil {
-		return err
-	}
-	return errors.Join(pool.PingContext(ctx), pool.Close())
-}
-
-// Again implements target.Target. It opens a single connection: behind a proxy that alternates
-// between two servers, the first of two connections would always reach the same server.
-func (p place) Again(ctx context.Context, with target.Options) (*target.Opened, error) {
-	if p.Driver == "" && p.Redis.Cluster {
-		return p.Open(ctx, with)
-	}
-	if p.Driver == "" {
-		client, err := redis.Open(ctx, p.Redis)
-		if err != nil {
-			return nil, err
-		}
-		with.WaitReplicas = 0
-		c, err := redisseq.New(struct{ goredis.UniversalClient }{client}, onRedis(with)...) // a wrapped client is used as it is, not copied
-		if err != nil {
-			return nil, errors.Join(err, client.Close())
-		}
-		return &target.Opened{Center: c, Operator: c.Extras().Operator, Closes: []func() error{client.Close}}, nil
-	}
-	c, err := dbseq.Open(p.Driver, string(p.DSN), onSQL(with)...)
-	if err != nil {
-		return nil, err
-	}
-	return &target.Opened{Center: c, Operator: c.Extras().Operator, Closes: []func() error{c.Close}}, nil
 }
 
 // exists returns an error if the SQLite file does not exist, because opening would create it.

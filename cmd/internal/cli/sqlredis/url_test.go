@@ -41,7 +41,7 @@ func TestParseStore(t *testing.T) {
 		"redis://u:s3cret/x@h":      `there is an "@" after the host`,
 		"redis://u:s3cret%zz@h":     "not percent-encoded",
 		"redis://h/s3cret":          "the database is not a number",
-		"redis://h/?s3cret=1":       "not a Redis setting",
+		"redis://h/?s3cret=1":       "unknown setting: choose ca_file, cert_file, cluster, key_file, master",
 		"redis://h/?cluster=s3cret": "neither true nor false",
 		"redis://h/?a=%zz":          "not key=value",
 		"mysql://u:s3cret@a,b/name": "exactly one MySQL host",

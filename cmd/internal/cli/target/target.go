@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
-	"net/netip"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers"
@@ -23,16 +24,12 @@ const EnvStore = "SNOWLEASE_STORE"
 // A Program is a command for one kind of store.
 type Program struct {
 	Name string
-	// Short is the command's help in one line, and Stores the help on the flag --store. Else is
-	// the default of --store if EnvStore is not set. Examines lists the checks of
-	// lease.Extras.Examine.
-	Short, Stores, Else, Examines string
+	// Short is the command's help in one line, and Stores the help on the flag --store. Examines
+	// lists the checks of lease.Extras.Examine.
+	Short, Stores, Examines string
 	// Parse parses the value of --store. Its errors contain no part of the value, which may
 	// hold a password.
 	Parse func(text string) (Target, error)
-	// Default returns the store to use without --store and EnvStore, and its origin for
-	// messages.
-	Default func() (t Target, from string, err error)
 	// Numbers reports whether the stores also keep numbers, and whether the settings durable,
 	// wait_replicas and table_prefix apply to them.
 	Numbers bool
@@ -40,13 +37,9 @@ type Program struct {
 
 // A Target is the location of a store. Package fmt does not print its password.
 type Target interface {
-	// Validate returns an error if the client or the driver would refuse the Target. The error
-	// contains no password.
-	Validate() error
-	// Open connects to the store.
+	// Open connects to the store. It returns an error if the client or the driver refuses the
+	// Target. The error contains no password.
 	Open(ctx context.Context, with Options) (*Opened, error)
-	// Again opens another connection to the store.
-	Again(ctx context.Context, with Options) (*Opened, error)
 }
 
 // Options are the application's settings for a store.
@@ -56,6 +49,7 @@ type Options struct {
 	Durable      bool
 	WaitReplicas int
 	Creates      bool   // the command may create a SQLite file
+	Single       bool   // use one connection for all
 	From         string // the origin of the Target, for errors
 }
 
@@ -89,14 +83,19 @@ type Opened struct {
 	Closes []func() error
 }
 
+// Use sets the center, whose Close Close calls.
+func (o *Opened) Use(c lease.Center) {
+	o.Center, o.Operator, o.Closes = c, c.Extras().Operator, append(o.Closes, c.Close)
+}
+
 // String returns the name of the store.
 func (o *Opened) String() string { return lease.Name(o.Center) }
 
 // Close calls all Closes, last first.
 func (o *Opened) Close() error {
 	var err error
-	for i := len(o.Closes) - 1; i >= 0; i-- {
-		err = errors.Join(err, o.Closes[i]())
+	for _, c := range slices.Backward(o.Closes) {
+		err = errors.Join(err, c())
 	}
 	return err
 }
@@ -105,15 +104,13 @@ func (o *Opened) Close() error {
 // one host.
 type Authority struct {
 	User, Password string
-	Hosts          []string
-	Path           string
-	Query          url.Values
-	RawQuery       string
+	Hosts          []string // host:port
+	Path, Query    string
 }
 
-// ParseAuthority parses a URL after "://". Its errors contain no part of it, which may hold a
-// password.
-func ParseAuthority(rest string) (a Authority, err error) {
+// ParseAuthority parses a URL after "://". Hosts without a port get the given one. Its errors
+// contain no part of the URL, which may hold a password.
+func ParseAuthority(rest, port string) (a Authority, err error) {
 	host, after := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		host, after = rest[:i], rest[i:]
@@ -131,51 +128,30 @@ func ParseAuthority(rest string) (a Authority, err error) {
 		}
 		host = host[i+1:]
 	}
-	a.Hosts = strings.Split(host, ",")
-	for _, h := range a.Hosts {
-		if !isHost(h) {
+	for h := range strings.SplitSeq(host, ",") {
+		if name := strings.Trim(h, "[]"); net.ParseIP(name) != nil || !strings.Contains(h, ":") {
+			h = net.JoinHostPort(name, port)
+		}
+		if dsn.Host(h) == "" {
 			return a, errors.New("--store: the text before the path is not host or host:port: write user:password@host:port")
 		}
+		a.Hosts = append(a.Hosts, h)
 	}
-	a.Path, a.RawQuery, _ = strings.Cut(after, "?")
-	a.Path = strings.TrimPrefix(a.Path, "/")
-	if a.Query, err = url.ParseQuery(a.RawQuery); err != nil {
-		return a, errors.New("--store: the text after the ? is not key=value")
-	}
+	a.Path, a.Query, _ = strings.Cut(strings.TrimPrefix(after, "/"), "?")
 	return a, nil
 }
 
-// isHost reports whether h is a host with an optional numeric port. It rejects a user and
-// password without a host.
-func isHost(h string) bool {
-	if inner, ok := strings.CutPrefix(h, "["); ok && strings.HasSuffix(inner, "]") {
-		_, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
-		return err == nil
-	}
-	if !strings.Contains(h, ":") {
-		return true
-	}
-	host, port, err := net.SplitHostPort(h)
+// Set stores the values of the query, which has only the names in to.
+func (a Authority) Set(to map[string]*string) error {
+	query, err := url.ParseQuery(a.Query)
 	if err != nil {
-		return false
+		return errors.New("--store: the text after the ? is not key=value")
 	}
-	if _, err := netip.ParseAddr(host); err != nil && strings.Contains(host, ":") {
-		return false
-	}
-	_, err = strconv.ParseUint(port, 10, 16)
-	return err == nil
-}
-
-// WithPort returns the hosts, with the default port for those without one.
-func (a Authority) WithPort(port string) []string {
-	var all []string
-	for _, h := range a.Hosts {
-		if _, _, err := net.SplitHostPort(h); err != nil && h != "" {
-			h = net.JoinHostPort(strings.Trim(h, "[]"), port)
+	for key, values := range query {
+		if to[key] == nil {
+			return fmt.Errorf("--store: unknown setting: choose %s", strings.Join(slices.Sorted(maps.Keys(to)), ", "))
 		}
-		if h != "" {
-			all = append(all, h)
-		}
+		*to[key] = values[len(values)-1]
 	}
-	return all
+	return nil
 }
