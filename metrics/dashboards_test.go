@@ -29,7 +29,7 @@ func described(t *testing.T) (names, labels map[string]bool) {
 	w := fixed(t, 1)
 	ch := make(chan *prometheus.Desc, 100)
 	metrics.NewCollector(w).Describe(ch)
-	metrics.NewPoolCollector(w, 0).Describe(ch)
+	metrics.NewPoolCollector(w).Describe(ch)
 	metrics.NewSegmentCollector(new(idworker.Numbers)).Describe(ch)
 	close(ch)
 	names, labels = map[string]bool{}, map[string]bool{}

@@ -1,9 +1,7 @@
 package metrics
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -11,6 +9,9 @@ import (
 
 	"github.com/snowlease/snowlease"
 )
+
+// poolEvery is how long a count is valid.
+const poolEvery = time.Minute
 
 // poolTimeout bounds a query, because a scrape waits for it.
 const poolTimeout = 2 * time.Second
@@ -22,23 +23,16 @@ const poolRetry = 5 * time.Second
 // NewPoolCollector returns a collector of the number of worker ids that are not free, among the
 // worker ids that w may borrow. It is safe for concurrent use.
 //
-// A scrape queries the center for the whole pool if the last query is older than every, and
-// otherwise repeats the last result. If every is 0, it is one minute. The query times out after
-// 2 s. If the center fails, there is no series, and the first scrape at least 5 s later queries
-// the center again.
+// A scrape queries the center for the whole pool if the last query is older than one minute, and
+// otherwise repeats the last result. The query times out after 2 s. If the center fails, there is
+// no series, and the first scrape at least 5 s later queries the center again.
 //
 // There is no series for a worker without slots (mode redis-sequence, snowlease.Fixed).
-// Registering the collector fails if w is nil.
-func NewPoolCollector(w *snowlease.Worker, every time.Duration) prometheus.Collector {
-	if w == nil {
-		return invalid{errors.New("metrics: pool: the worker is nil")}
-	}
-	return newPool(w, every)
-}
+func NewPoolCollector(w *snowlease.Worker) prometheus.Collector { return newPool(w) }
 
-func newPool(w worker, every time.Duration) *pool {
+func newPool(w worker) *pool {
 	st := w.Status()
-	return &pool{lister: w, worker: st, every: cmp.Or(every, time.Minute), used: prometheus.NewDesc("idworker_pool_used",
+	return &pool{lister: w, worker: st, used: prometheus.NewDesc("idworker_pool_used",
 		"Worker ids, of those that this process may borrow, that are lent, or were not given back and are not yet free. Absent while the center does not answer.",
 		nil, labelsOf(st))}
 }
@@ -46,7 +40,6 @@ func newPool(w worker, every time.Duration) *pool {
 type pool struct {
 	lister worker
 	worker snowlease.Status // holds the namespace and the pool, which do not change
-	every  time.Duration
 	used   *prometheus.Desc
 
 	mu    sync.Mutex // held during a query of the center
@@ -66,7 +59,7 @@ func (p *pool) Collect(ch chan<- prometheus.Metric) {
 }
 
 // count returns the count or the center's error. It queries the center again if the count is
-// older than every, or the error older than poolRetry.
+// older than poolEvery, or the error older than poolRetry.
 func (p *pool) count() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,9 +69,9 @@ func (p *pool) count() (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), poolTimeout)
 	defer cancel()
 	slots, err := p.lister.Slots(ctx)
-	p.n, p.err, p.until = 0, err, time.Now().Add(p.every)
+	p.n, p.err, p.until = 0, err, time.Now().Add(poolEvery)
 	if err != nil {
-		p.until = time.Now().Add(min(p.every, poolRetry))
+		p.until = time.Now().Add(poolRetry)
 	}
 	for _, s := range slots {
 		// After a loss, marks without a holder lie ahead of the clock; their worker ids can be lent.

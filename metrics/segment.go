@@ -1,18 +1,15 @@
 package metrics
 
 import (
-	"errors"
-
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/numbers"
 )
 
 // NewSegmentCollector returns a collector of open segments, with the labels
 // idworker_segment_name and idworker_segment_store. Before the application has started, there
 // are no segments. The collector is safe for concurrent use. It calls s.Status concurrently,
-// which must return immediately. Registering the collector fails if s is nil.
+// which must return immediately.
 //
 // With fx, put it into the group of metricsfx:
 //
@@ -20,9 +17,6 @@ import (
 //
 // The application then opens the segments when it starts, even if nothing else uses them.
 func NewSegmentCollector(s interface{ Status() []numbers.Status }) prometheus.Collector {
-	if fault.Nil(s) {
-		return invalid{errors.New("metrics: the segments are nil")}
-	}
 	return &segments{s, seriesOf(segmentMeasures(), []string{"idworker_segment_name", "idworker_segment_store"}, nil)}
 }
 

@@ -37,6 +37,6 @@ func Named(name string) fx.Option {
 // collectorsOf returns the constructor of the collectors for the worker with the tag.
 func collectorsOf(tag string) any {
 	return fx.Annotate(func(w *snowlease.Worker) []prometheus.Collector {
-		return []prometheus.Collector{metrics.NewCollector(w), metrics.NewPoolCollector(w, 0)}
+		return []prometheus.Collector{metrics.NewCollector(w), metrics.NewPoolCollector(w)}
 	}, fx.ParamTags(tag), fx.ResultTags(`group:"`+Group+`,flatten"`))
 }
