@@ -8,7 +8,7 @@ var onCLI = list{title: "cli", pkg: "cmd/internal/cli", mutants: []mutant{
 	{"config_file.go: a call dropped in parseConfig", "cmd/internal/cli/config_file.go", `decoder.KnownFields(true)`, ``, "TestConfigCheck"},
 	{"config_check.go: a condition negated in checkCommand", "cmd/internal/cli/config_check.go", `if file == "-" {`, `if !(file == "-") {`, "TestModesWithoutWorkerIDs"},
 	{"worker_doctor_namespace.go: a number raised in pool", "cmd/internal/cli/worker_doctor_namespace.go", `n := members.Last - members.First + 1`, `n := members.Last - members.First + (1 + 1)`, "TestDoctorOnARangeOfWorkerIDs"},
-	{"worker_doctor_namespace.go: a condition negated in workers, 2", "cmd/internal/cli/worker_doctor_namespace.go", `} else if err == nil {`, `} else if !(err == nil) {`, "TestLateTimes/sqlite"},
+	{"worker_doctor_namespace.go: a condition negated in workers, 2", "cmd/internal/cli/worker_doctor_namespace.go", `} else if rec.Pin.Err() == nil {`, `} else if !(rec.Pin.Err() == nil) {`, "TestLateTimes/sqlite"},
 	{"worker_doctor_namespace.go: a condition negated in workers", "cmd/internal/cli/worker_doctor_namespace.go", `if s.Expires < s.Now && (s.Holder == "" || s.HighWater < s.Now) {`, `if !(s.Expires < s.Now && (s.Holder == "" || s.HighWater < s.Now)) {`, "TestDoctorOnARangeOfWorkerIDs"},
 	{"ids_publicid.go: a condition negated in publicIDCommand", "cmd/internal/cli/ids_publicid.go", `if strings.Trim(text, "0123456789") != "" {`, `if !(strings.Trim(text, "0123456789") != "") {`, "TestPublicIDSecrets"},
 	{"ids_publicid.go: a condition negated in publicCodec", "cmd/internal/cli/ids_publicid.go", `if file != "" {`, `if !(file != "") {`, "TestPublicIDSecrets"},

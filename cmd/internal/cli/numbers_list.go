@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +16,6 @@ func segmentListCommand(p program) *cobra.Command {
 	var (
 		store  storeFlags
 		series string
-		asJSON bool
 	)
 	cmd := &cobra.Command{
 		Use:   "list [--series NAME] [flags]",
@@ -44,38 +42,34 @@ shop/invoices.acme, and the first day of the current period of each.`,
 				prefix += series + "."
 			}
 			return withSegments(cmd, &store, ofSeries, func(ctx context.Context, s target.Segments) error {
-				return listSegments(ctx, cmd.OutOrStdout(), s, prefix, ofSeries, asJSON)
+				return listSegments(ctx, cmd.OutOrStdout(), s, prefix, ofSeries)
 			})
 		},
 	}
 	store.register(cmd, p)
 	cmd.Flags().StringVar(&series, "series", "", "only the scopes of this series")
-	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-const segmentColumns = "%19s  %-10s  %s\n"
+const segmentColumns = "%19v  %-10s  %s\n"
 
 // listSegments prints the sequences whose names begin with prefix.
-func listSegments(ctx context.Context, out io.Writer, s target.Segments, prefix string, series, asJSON bool) error {
+func listSegments(ctx context.Context, out io.Writer, s target.Segments, prefix string, series bool) error {
 	list, ok := s.(lister)
 	if !ok {
 		return fmt.Errorf("%s has no list of its sequences: a SQL database has one", s)
 	}
 	none := true
 	err := list.Names(ctx, prefix, func(name string, given int64) error {
-		line := lineOf(name, given, series)
-		if asJSON {
-			return printJSON(out, line)
-		}
+		line := lineOf(given, series)
 		if none {
 			fmt.Fprintf(out, segmentColumns, "NUMBER", "PERIOD", "NAME")
 		}
 		none = false
-		_, err := fmt.Fprintf(out, segmentColumns, strconv.FormatInt(line.Number, 10), line.Period, line.Name)
+		_, err := fmt.Fprintf(out, segmentColumns, line.number, line.period, printable.Text(name))
 		return err
 	})
-	if err == nil && none && !asJSON {
+	if err == nil && none {
 		_, err = fmt.Fprintf(out, "no sequences at %s\n", s)
 	}
 	return err

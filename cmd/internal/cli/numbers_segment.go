@@ -46,29 +46,27 @@ func withSegments(cmd *cobra.Command, f *storeFlags, series bool, do func(contex
 	})
 }
 
+// A segmentLine is a recorded number for people.
 type segmentLine struct {
-	Name   string `json:"name"`
-	Given  int64  `json:"given"`            // the recorded number
-	Period string `json:"period,omitempty"` // for a series: the first day of the period
-	Number int64  `json:"number"`           // the greatest number of the period
+	period string // of a series: the first day of the period
+	number int64  // the greatest number of the period
 }
 
 // String returns the number, with its period.
 func (l segmentLine) String() string {
-	if l.Period == "" {
-		return strconv.FormatInt(l.Number, 10)
+	if l.period == "" {
+		return strconv.FormatInt(l.number, 10)
 	}
-	return fmt.Sprintf("%d in the period from %s on", l.Number, l.Period)
+	return fmt.Sprintf("%d in the period from %s on", l.number, l.period)
 }
 
 // lineOf describes a recorded number. In a series with periods, its leading digits are the
 // period.
-func lineOf(name string, given int64, series bool) segmentLine {
-	l := segmentLine{Name: printable.Text(name), Given: given, Number: given}
+func lineOf(given int64, series bool) segmentLine {
 	if day, err := time.Parse("20060102", strconv.FormatInt(given/seriesPeriod, 10)); series && err == nil {
-		l.Period, l.Number = day.Format(time.DateOnly), given%seriesPeriod
+		return segmentLine{day.Format(time.DateOnly), given % seriesPeriod}
 	}
-	return l
+	return segmentLine{number: given}
 }
 
 // seriesPeriod is the size of a period of a series: a recorded number is the first day, as
@@ -123,7 +121,7 @@ func (n *numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int
 // series reports whether the number belongs to a series with periods.
 func (n numberFlags) series() bool { return n.period != "" && n.period != "none" }
 
-func (n numberFlags) line(number int64) segmentLine { return lineOf(n.key, number, n.series()) }
+func (n numberFlags) line(number int64) segmentLine { return lineOf(number, n.series()) }
 
 func segmentDone(cmd *cobra.Command, f *storeFlags, s target.Segments, name numberFlags, what string, n int64) error {
 	where := s.String()

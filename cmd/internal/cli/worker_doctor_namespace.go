@@ -92,7 +92,7 @@ func (d *doctor) record(members *lease.Request, rec lease.Record) (taken bool) {
 	}
 	if rec.Quarantined() {
 		advice := "it ends on its own"
-		if l, err := late(rec, nil); err == nil && l.quarantine {
+		if late(rec, nil) != "" {
 			advice = "see the check of times"
 		}
 		d.Note("quarantine", lossOf(rec.Reason)+"; "+ahead(rec), advice)
@@ -119,9 +119,9 @@ func (d *doctor) workers(ctx context.Context, o *target.Opened, rec lease.Record
 		d.Unknown("workers", err)
 		return
 	}
-	if l, err := late(rec, slots); err == nil && !l.none() {
-		d.Fault("times", l.String(), "the store's clock was ahead when the records were written or is behind now, or another program wrote them: compare the clock with another host's, and fix the cause first; then wait if the times pass soon, or delete these records as in docs/operations.md#late-times")
-	} else if err == nil {
+	if text := late(rec, slots); text != "" {
+		d.Fault("times", text, "the store's clock was ahead when the records were written or is behind now, or another program wrote them: compare the clock with another host's, and fix the cause first; then wait if the times pass soon, or delete these records as in docs/operations.md#late-times")
+	} else if rec.Pin.Err() == nil {
 		d.OK("times", "no recorded time is later than members can write")
 	}
 	free, all := 0, 0

@@ -107,8 +107,8 @@ func readWorkers(ctx context.Context, o *target.Opened, namespace string, all bo
 	if rec.Quarantined() {
 		v.Quarantine, v.Reason, v.ahead = at(rec.Quarantine), printable.Text(rec.Reason), ahead(rec)
 	}
-	if l, err := late(rec, slots); err == nil && !l.none() {
-		v.Fault = l.String() + `: see "snowlease doctor"`
+	if text := late(rec, slots); text != "" {
+		v.Fault = text + `: see "snowlease doctor"`
 	}
 	for _, s := range slots {
 		state := stateOf(s)
@@ -144,23 +144,18 @@ func ahead(rec lease.Record) string {
 }
 
 func (v workerView) print(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s at %s: %d of %d worker ids are lent at %s\n", v.Namespace, v.Store, v.Lent, v.Pool, v.Now); err != nil {
-		return err
-	}
+	text := fmt.Sprintf("%s at %s: %d of %d worker ids are lent at %s\n", v.Namespace, v.Store, v.Lent, v.Pool, v.Now)
 	if v.retired {
-		if _, err := fmt.Fprintf(w, "it is %s\n", v.Pin); err != nil {
-			return err
-		}
+		text += "it is " + v.Pin + "\n"
 	}
 	if v.Quarantine != "" {
-		if _, err := fmt.Fprintf(w, "%s\n%s\n", lossOf(v.Reason), v.ahead); err != nil {
-			return err
-		}
+		text += lossOf(v.Reason) + "\n" + v.ahead + "\n"
 	}
 	if v.Fault != "" {
-		if _, err := fmt.Fprintln(w, v.Fault); err != nil {
-			return err
-		}
+		text += v.Fault + "\n"
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return err
 	}
 	if len(v.Workers) == 0 {
 		return nil
