@@ -28,7 +28,9 @@ var (
 // A Store reserves numbers in the table snowlease_segment: see Numbers of a dbseq.Center.
 type Store struct {
 	conn *sqlconn.Conn
-	seen names
+	seen *names
+	pool *Store         // the store that In was called on, or nil
+	tx   numberstore.Tx // the argument of In
 }
 
 //go:embed sql/*.sql schema/*.sql
@@ -45,7 +47,7 @@ var tables = sqlconn.Tables{
 // Beside returns a store in the database of a center, and the store's connection.
 func Beside(c *sqlconn.Conn) (*Store, *sqlconn.Conn) {
 	own := c.Beside(tables)
-	return &Store{conn: own}, own
+	return &Store{conn: own, seen: new(names)}, own
 }
 
 // Close closes the store's own pool, if it has one. The next call opens the pool again.
@@ -63,14 +65,18 @@ func (s *Store) Warnings() []string { return s.conn.Warnings() }
 func (s *Store) String() string { return s.conn.Name }
 
 // Reserve implements numbers.Store. It takes one statement once the name exists. Errors:
-// numbers.ErrUnknown, numbers.ErrEnd, numbers.ErrClock, numberstore.ErrRequest, lease.ErrDamaged.
+// numbers.ErrUnknown, numbers.ErrEnd, numbers.ErrClock, numberstore.ErrRequest, lease.ErrDamaged, and
+// in a transaction numberstore.ErrTransaction.
 func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (got numberstore.Range, err error) {
 	if err := r.Validate(); err != nil {
 		return numberstore.Range{}, err
 	}
 	added := false // a name that is missing again was lost, perhaps after other callers got numbers
-	err = s.with(ctx, "reserve numbers of %q", r.Name, func(ctx context.Context) (err error) {
-		got, err = s.reserve(ctx, nil, r, &added)
+	err = s.with(ctx, "reserve numbers of %q", r.Name, func(ctx context.Context) error {
+		err := s.outside(ctx, r)
+		if err == nil {
+			got, err = s.reserve(ctx, r, &added)
+		}
 		return err
 	})
 	return got, err
@@ -83,49 +89,16 @@ func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (got numbers
 // deadlock, may end the transaction, and is not repeated. On MySQL and MariaDB a new name is
 // created on another connection, if the pool has one available. Package series calls In: use
 // Series.NextTx.
-func (s *Store) In(tx numberstore.Tx) numberstore.Reader { return inTx{s, tx} }
-
-// inTx is a Store in a transaction.
-type inTx struct {
-	store *Store
-	tx    numberstore.Tx
+func (s *Store) In(tx numberstore.Tx) numberstore.Reader {
+	return &Store{conn: s.conn, seen: s.seen, pool: s, tx: tx}
 }
 
-// Reserve implements numbers.Store.
-func (t inTx) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
-	if err := r.Validate(); err != nil {
-		return numberstore.Range{}, err
-	}
-	if err := t.usable(); err != nil {
-		return numberstore.Range{}, err
-	}
-	ctx, cancel := bounded.Context(ctx)
-	defer cancel()
-	var got numberstore.Range
-	err := t.add(ctx, r)
-	if err == nil {
-		got, err = t.store.reserve(ctx, t.tx, r, new(bool))
-	}
-	return got, t.wrap(ctx, "reserve numbers of %q in a transaction", r.Name, err)
-}
-
-func (t inTx) usable() error {
-	if fault.Nil(t.tx) {
-		return fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrTransaction, t.tx)
-	}
-	if !t.store.conn.Answered() {
-		return fmt.Errorf("%w: the store has not answered yet: call it outside of a transaction first, as numbers.OpenSeries does", numberstore.ErrTransaction)
-	}
-	return nil
-}
-
-// add creates the name outside of the transaction if two transactions that create it could lock
-// each other out. Inside the transaction there is no SELECT, because the first one would
-// determine the rows that the transaction sees: with innodb_snapshot_isolation, MariaDB then
-// refuses to change rows that others have changed since.
-func (t inTx) add(ctx context.Context, r numberstore.Request) error {
-	s := t.store
-	if !s.conn.Gaps() || !r.Create || s.seen.has(r.Name) {
+// outside creates the name outside of the transaction of s, if it has one, and if two transactions
+// that create it could lock each other out. Inside the transaction there is no SELECT, because the
+// first one would determine the rows that the transaction sees: with innodb_snapshot_isolation,
+// MariaDB then refuses to change rows that others have changed since.
+func (s *Store) outside(ctx context.Context, r numberstore.Request) error {
+	if s.pool == nil || !s.conn.Gaps() || !r.Create || s.seen.has(r.Name) {
 		return nil
 	}
 	// The transaction creates the name if its pool has no other connection available, or if creating
@@ -135,12 +108,12 @@ func (t inTx) add(ctx context.Context, r numberstore.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	row, there, err := s.given(ctx, nil, r.Name)
+	row, there, err := s.pool.given(ctx, r.Name)
 	if err == nil && !there {
 		if err := r.CheckClock(row.now); err != nil {
 			return err
 		}
-		err = s.Create(ctx, r.Name, r.Start)
+		err = s.pool.Create(ctx, r.Name, r.Start)
 	}
 	if err == nil || errors.Is(err, numberstore.ErrExists) {
 		s.seen.add(r.Name)
@@ -169,31 +142,6 @@ func (n *names) add(name string) {
 	n.all[name] = true
 }
 
-// HighWater is like HighWater of a Store.
-func (t inTx) HighWater(ctx context.Context, name string) (int64, error) {
-	if err := numberstore.CheckName(name); err != nil {
-		return 0, fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
-	}
-	if err := t.usable(); err != nil {
-		return 0, err
-	}
-	ctx, cancel := bounded.Context(ctx)
-	defer cancel()
-	row, there, err := t.store.given(ctx, t.tx, name)
-	if err == nil && !there {
-		err = noName(name)
-	}
-	return row.id, t.wrap(ctx, "look at %q in a transaction", name, err)
-}
-
-// wrap does not use the pool, whose only connection the transaction may have.
-func (t inTx) wrap(ctx context.Context, what, name string, err error) error {
-	if t.store.conn.TableMissing(err) {
-		err = sqlconn.Advise(t.store.conn.NoTable("segment"))
-	}
-	return t.store.conn.Wrap(ctx, fmt.Sprintf(what, name), err)
-}
-
 // Create creates a name for administrators. The name includes the namespace, such as shop/orders.
 // Its first number is start, at least 1. Errors: numbers.ErrExists, numberstore.ErrRequest.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
@@ -203,7 +151,7 @@ func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	return s.with(ctx, "create %q", name, func(ctx context.Context) error {
 		n, err := s.conn.Exec(ctx, nil, "add", sqlconn.Args{"name": name, "start": start})
 		if err == nil && n == 0 {
-			if _, _, err = s.given(ctx, nil, name); err == nil {
+			if _, _, err = s.given(ctx, name); err == nil {
 				err = fmt.Errorf("%w: %q", numberstore.ErrExists, name)
 			}
 		}
@@ -218,7 +166,7 @@ func (s *Store) HighWater(ctx context.Context, name string) (given int64, err er
 		return 0, err
 	}
 	err = s.with(ctx, "look at %q", name, func(ctx context.Context) (err error) {
-		row, there, err := s.given(ctx, nil, name)
+		row, there, err := s.given(ctx, name)
 		if err == nil && !there {
 			err = noName(name)
 		}
@@ -266,10 +214,10 @@ func (s *Store) Names(ctx context.Context, prefix string, each func(name string,
 // given is the greatest number issued, and the server's clock at the time of the read.
 type given struct{ now, id int64 }
 
-func (s *Store) given(ctx context.Context, tx sqlconn.Runner, name string) (row given, there bool, err error) {
-	row, there, err = sqlconn.One(ctx, s.conn, tx, "given", sqlconn.Args{"name": name}, func(g *given) []any { return []any{&g.now, &g.id} })
+func (s *Store) given(ctx context.Context, name string) (row given, there bool, err error) {
+	row, there, err = sqlconn.One(ctx, s.conn, s.tx, "given", sqlconn.Args{"name": name}, func(g *given) []any { return []any{&g.now, &g.id} })
 	if err == nil && !there { // no row to read the clock with
-		row.now, err = s.conn.Now(ctx, tx)
+		row.now, err = s.conn.Now(ctx, s.tx)
 	}
 	if err == nil {
 		err = rules.CheckGiven("max_id", row.id)
@@ -281,23 +229,27 @@ func noName(name string) error {
 	return fmt.Errorf("%w: %q: %s", numberstore.ErrUnknown, name, fault.CreateName(name))
 }
 
-// reserve reserves in tx, or on the pool if tx is nil.
-func (s *Store) reserve(ctx context.Context, tx sqlconn.Runner, r numberstore.Request, added *bool) (numberstore.Range, error) {
+// args returns the arguments of the statement reserve.
+func args(r numberstore.Request) sqlconn.Args {
 	a := sqlconn.Args{"name": r.Name, "n": r.N, "max": r.Max, "above": r.Above, "start": r.Start, "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
 	if r.NotAfter > 0 {
 		a["notbefore"], a["notafter"] = r.NotBefore, r.NotAfter
 	}
-	statement := "reserve"
+	return a
+}
+
+func (s *Store) reserve(ctx context.Context, r numberstore.Request, added *bool) (numberstore.Range, error) {
+	a, statement := args(r), "reserve"
 	if r.Beside != "" {
 		statement, a = "reserve_beside", a.With(sqlconn.Args{"beside": r.Beside, "from": r.Given.First, "to": r.Given.Last})
 	}
 	for round := range sqlconn.Rounds {
-		first, done, err := s.conn.Change(ctx, tx, statement, a)
+		first, done, err := s.conn.Change(ctx, s.tx, statement, a)
 		if done {
 			return numberstore.Range{First: first, Last: first + min(r.N-1, r.Max-first)}, nil
 		}
 		if err == nil {
-			err = s.missed(ctx, tx, r, a, round, added)
+			err = s.missed(ctx, r, a, round, added)
 		}
 		if err != nil {
 			return numberstore.Range{}, err
@@ -308,15 +260,15 @@ func (s *Store) reserve(ctx context.Context, tx sqlconn.Runner, r numberstore.Re
 
 // missed returns why a round reserved nothing, or nil if the next round may succeed because the
 // name now exists.
-func (s *Store) missed(ctx context.Context, tx sqlconn.Runner, r numberstore.Request, a sqlconn.Args, round int, added *bool) error {
+func (s *Store) missed(ctx context.Context, r numberstore.Request, a sqlconn.Args, round int, added *bool) error {
 	if r.Beside != "" {
-		if beside, there, err := s.given(ctx, tx, r.Beside); err != nil {
+		if beside, there, err := s.given(ctx, r.Beside); err != nil {
 			return err
 		} else if !there || beside.id < r.Given.First || beside.id > r.Given.Last {
 			return fmt.Errorf("%w: %q has not given %d to %d", numberstore.ErrUnknown, r.Beside, r.Given.First, r.Given.Last)
 		}
 	}
-	row, there, err := s.given(ctx, tx, r.Name)
+	row, there, err := s.given(ctx, r.Name)
 	last := max(row.id, r.Above)
 	switch {
 	case err != nil:
@@ -325,7 +277,7 @@ func (s *Store) missed(ctx context.Context, tx sqlconn.Runner, r numberstore.Req
 		return r.CheckClock(row.now)
 	case (there || r.Create && !*added) && last >= r.Max:
 		return fmt.Errorf("%w: %q is at %d of %d", numberstore.ErrEnd, r.Name, last, r.Max)
-	case there && tx != nil && round > 0: // under REPEATABLE READ of MySQL, a change sees more than a SELECT
+	case there && s.tx != nil && round > 0: // under REPEATABLE READ of MySQL, a change sees more than a SELECT
 		return fmt.Errorf("%w: others have changed %q since the transaction first read: run it again", numberstore.ErrUnavailable, r.Name)
 	case there: // created since the update
 		return nil
@@ -336,14 +288,14 @@ func (s *Store) missed(ctx context.Context, tx sqlconn.Runner, r numberstore.Req
 	if r.Family != "" {
 		return s.addCounted(ctx, r, a)
 	}
-	_, err = s.conn.Exec(ctx, tx, "add", a)
+	_, err = s.conn.Exec(ctx, s.tx, "add", a)
 	return err
 }
 
 // addCounted creates a name of a family, unless it exists. It first locks the row that counts the
 // family, so names are created one after another.
 func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn.Args) error {
-	count := sqlconn.Args{"name": "/count." + strings.TrimPrefix(r.Family, "/"), "n": int64(1), "max": int64(math.MaxInt64), "above": int64(0), "start": int64(1), "notbefore": int64(1), "notafter": int64(math.MaxInt64)}
+	count := args(numberstore.Request{Name: "/count." + strings.TrimPrefix(r.Family, "/"), N: 1, Max: math.MaxInt64, Start: 1})
 	there := errors.New("it is there")
 	err := s.conn.AtOnce(ctx, func(tx sqlconn.Runner) error {
 		n, done, err := s.conn.Change(ctx, tx, "reserve", count)
@@ -381,14 +333,25 @@ func below(prefix string) string {
 	return prefix[:end] + string(rune(prefix[end]+1))
 }
 
-// with runs f and wraps its error. If the table is missing, with creates it and repeats
-// f.
-func (s *Store) with(ctx context.Context, what, name string, f func(context.Context) error) error {
+// with runs f and wraps its error. If the table is missing, with creates it and repeats f, but not
+// in a transaction.
+func (s *Store) with(ctx context.Context, what, name string, f func(context.Context) error) (err error) {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	err := s.conn.Server(ctx, false)
+	switch {
+	case s.pool == nil:
+		err = s.conn.Server(ctx, false)
+	case fault.Nil(s.tx):
+		return fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrTransaction, s.tx)
+	case !s.conn.Answered():
+		return fmt.Errorf("%w: the store has not answered yet: call it outside of a transaction first, as numbers.OpenSeries does", numberstore.ErrTransaction)
+	}
 	if err == nil {
-		if err = f(ctx); s.conn.TableMissing(err) {
+		err = f(ctx)
+		switch missing := s.conn.TableMissing(err); {
+		case missing && s.pool != nil:
+			err = sqlconn.Advise(s.conn.NoTable("segment"))
+		case missing:
 			if err = s.conn.Create(ctx); err == nil {
 				err = f(ctx)
 			}

@@ -30,7 +30,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"creates tables where a moved connection leads", "internal/sqlconn/tables.go", `if !c.Own && now.schema != h.schema {`, `if false {`, "TestMovedLaterSchema/postgres"},
 	{"lends by a commit that fails", "internal/sqlconn/run.go", `return 0, c.checked(err) // also if the commit failed`, `return n, c.checked(err) // also if the commit failed`, "TestLentByACommitThatFails"},
 	{"starts in the schema of another client of a pooler", "internal/sqlconn/sql/postgres.sql#home", `WHEN :own = 1 THEN`, `WHEN :own < 0 THEN`, "TestSearchPathOfAnotherClient"},
-	{"takes numbers where the transaction is before a first look", segmentsGo, `if !t.store.conn.Answered() {`, `if false {`, "TestMovedInATransaction/postgres"},
+	{"takes numbers where the transaction is before a first look", segmentsGo, `case !s.conn.Answered():`, `case false:`, "TestMovedInATransaction/postgres"},
 	{"each connection has a database in memory", "internal/sqlconn/sqlite.go", `MaxOpenConnections == 1 {`, `MaxOpenConnections >= 0 {`, "TestPoolOfSQLiteInMemory"},
 	{"a limit of the server cuts lists", "internal/sqlconn/mysql.go", `, sql_select_limit = 18446744073709551615`, ``, "TestSelectLimit/mariadb"},
 	{"settings that a limit has cut", "internal/sqlconn/mysql.go", `case cmp.Or(has["transaction_isolation"], has["tx_isolation"]) == "":`, `case false:`, "TestSelectLimit/mariadb"},
