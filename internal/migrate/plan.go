@@ -211,24 +211,21 @@ func (p Plan) YAML(namespace string) string {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Follows returns nil if every id of next with a time from the given one onward is larger than
+// Follows returns nil if, for valid layouts, every id of next with a time from the given one onward is larger than
 // every id of old before that time. Next begins with its first tick that starts at that time or
 // later. A live system may then change its layout after the last process with the old layout has
 // stopped. Otherwise the error wraps ErrNoPlan and names the latest epoch that would work, if
 // there is one.
 func Follows(next, old snowflake.Layout, from time.Time) error {
-	if err := errors.Join(next.Validate(), old.Validate()); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
 	next, old = next.WithDefaults(), old.WithDefaults()
-	greatest := (tick(old, from.Add(-time.Millisecond))+1)<<below(old) - 1
+	greatest := (tick(old, from.Add(-time.Millisecond))+1)<<Below(old) - 1
 	first, _ := next.Ticks(from.UnixMilli()-1, math.MaxInt64)
-	least := first << below(next)
+	least := first << Below(next)
 	if least > greatest {
 		return nil
 	}
 	// The epoch must be more than this many ticks before the first id.
-	used := greatest >> below(next)
+	used := greatest >> Below(next)
 	moved := next
 	moved.Epoch = from.UnixMilli() - used*next.TimeUnit.Milliseconds() - 1
 	remedy := "no epoch puts them after; keep the number of bits below the time, or use a new column"
@@ -239,7 +236,8 @@ func Follows(next, old snowflake.Layout, from time.Time) error {
 		ErrNoPlan, next, least, stamp(from), old, greatest, remedy)
 }
 
-func below(l snowflake.Layout) int { return l.Bits() - int(l.TimeBits) }
+// Below returns the number of bits below the time.
+func Below(l snowflake.Layout) int { return l.Bits() - int(l.TimeBits) }
 
 // tick returns the tick that contains t, or -1 before the epoch.
 func tick(l snowflake.Layout, t time.Time) int64 {

@@ -1,16 +1,16 @@
 package takeover
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"math/bits"
 
+	"github.com/snowlease/snowlease/internal/migrate"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// A Side is a range of worker ids of a namespace: Request.First to Request.Last.
+// A Side is a range of worker ids of a namespace: Request.First to Request.Last. Its fields are those
+// of a namespace that is open.
 type Side struct {
 	Center lease.Center
 	// Request is the request of a process of this side.
@@ -26,17 +26,14 @@ var ErrNotApart = errors.New("takeover: ids of both sides can be equal")
 // sides may then run side by side. The layouts may divide the bits below the time differently.
 // Apart does not call the centers.
 //
-// It fails with ErrNotApart, which names the change to make, and if a side is invalid.
+// It fails with ErrNotApart, which names the change to make.
 func Apart(old, next Side) error {
-	if err := errors.Join(old.check("old"), next.check("new")); err != nil {
-		return err
-	}
 	a, b := old.Layout.WithDefaults(), next.Layout.WithDefaults()
-	if a.Epoch != b.Epoch || a.TimeUnit != b.TimeUnit || low(a) != low(b) {
+	if a.Epoch != b.Epoch || a.TimeUnit != b.TimeUnit || migrate.Below(a) != migrate.Below(b) {
 		return fmt.Errorf("%w: layouts %v and %v put the time into different bits or count it differently; give both the same epoch, unit and number of bits below the time, or stop the old processes first",
 			ErrNotApart, a, b)
 	}
-	shiftA, shiftB := low(a)-int(a.WorkerBits), low(b)-int(b.WorkerBits)
+	shiftA, shiftB := migrate.Below(a)-int(a.WorkerBits), migrate.Below(b)-int(b.WorkerBits)
 	firstA, lastA := old.Request.First<<shiftA, (old.Request.Last+1)<<shiftA-1
 	firstB, lastB := next.Request.First<<shiftB, (next.Request.Last+1)<<shiftB-1
 	if lastA < firstB || lastB < firstA {
@@ -44,22 +41,4 @@ func Apart(old, next Side) error {
 	}
 	return fmt.Errorf("%w: the old worker ids %d-%d have the bits of the new worker ids %d-%d; exclude these from workers of the new processes",
 		ErrNotApart, old.Request.First, old.Request.Last, firstA>>shiftB, min(lastA>>shiftB, b.Workers()-1))
-}
-
-// low returns the number of bits below the time.
-func low(l snowflake.Layout) int { return l.Bits() - int(l.TimeBits) }
-
-func (s Side) check(name string) error {
-	err := errors.Join(cmp.Or(s.Layout.Validate(), s.Layout.CheckTime(s.Layout.TickTime(0))), s.Request.Validate())
-	switch l := s.Layout; {
-	case err != nil:
-	case s.Request.Layout != l.String():
-		err = fmt.Errorf("its request is for the layout %s, not %v", s.Request.Layout, l)
-	case s.Request.Pool > l.Workers():
-		err = fmt.Errorf("its pool of %d needs %d worker bits, the layout has %d", s.Request.Pool, bits.Len64(uint64(s.Request.Pool-1)), l.WithDefaults().WorkerBits)
-	}
-	if err != nil {
-		return fmt.Errorf("takeover: the %s side: %w", name, err)
-	}
-	return nil
 }

@@ -67,17 +67,6 @@ func TestApart(t *testing.T) {
 		require.ErrorIs(t, err, takeover.ErrNotApart)
 		require.ErrorContains(t, err, c.fault)
 	}
-	wrong := side(nil, "a", narrow, 0, 1)
-	wrong.Layout = wide
-	require.ErrorContains(t, takeover.Apart(wrong, side(nil, "b", wide, 0, 1)), "the old side: its request is for the layout")
-	seconds := wide
-	seconds.Epoch = 1577808000
-	require.ErrorContains(t, takeover.Apart(side(nil, "a", narrow, 0, 1), side(nil, "b", seconds, 2, 3)), "give Unix milliseconds")
-	wrong = side(nil, "", narrow, 0, 1)
-	require.ErrorContains(t, takeover.Apart(side(nil, "a", narrow, 0, 1), wrong), "the new side: lease: namespace")
-	wrong = side(nil, "a", narrow, 0, 1)
-	wrong.Request.Pool = 5
-	require.ErrorContains(t, takeover.Apart(wrong, wrong), "needs 3 worker bits")
 }
 
 // Apart fails exactly if some id of one side equals one of the other. The layouts are

@@ -15,5 +15,5 @@ var onTakeover = list{title: "takeover", pkg: "internal/takeover", mutants: []mu
 	{"a process that started before the old side was retired", takeGo, `err = held.outlast(ctx, next, &r)`, `_ = held.outlast`, "TestTakeIsPausedBeforeItRetires"},
 	{"a layout whose ids begin below the old ones", takeGo, `err = migrate.Follows(s.Layout, old.Layout, time.UnixMilli(max(g.Floor, r.Mark)+1))`, `_ = migrate.Follows`, "TestTakeRefuses/ids of the new layout below"},
 	{"ranges that share bits are apart", apartGo, `if lastA < firstB || lastB < firstA {`, `if lastA/2 < firstB || lastB/2 < firstA {`, "TestApart"},
-	{"layouts that put the time elsewhere are apart", apartGo, ` || low(a) != low(b)`, ``, "TestApart"},
+	{"layouts that put the time elsewhere are apart", apartGo, ` || migrate.Below(a) != migrate.Below(b)`, ``, "TestApart"},
 }}
