@@ -170,19 +170,12 @@ func (p *plan) planSequence(f *fault.List, pool int64) {
 		Namespace: p.Namespace, Layout: p.layout, Worker: p.Sequence.Worker, Prefetch: p.Sequence.Prefetch, MaxAge: p.Sequence.MaxAge,
 		MaxAhead: p.MaxAhead, Skew: p.Store.Skew, ExactTimes: p.Store.ExactTimes,
 	}.WithDefaults()
-	if lease.CheckNamespace(p.Namespace) == nil {
-		f.Take(p.sequence.Validate(), func(key string) string {
-			switch key {
-			case "":
-				return "sequence"
-			case "max_ahead":
-				return key
-			case "skew":
-				return "store.skew"
-			}
-			return "sequence." + key
-		})
-	}
+	f.Take(p.sequence.Validate(), func(key string) string {
+		if key == "skew" {
+			return "store.skew"
+		}
+		return "sequence." + key
+	})
 	w := p.Sequence.Worker
 	f.Check("sequence.worker", w, p.Reserved > 0 && w >= pool && w < p.layout.Workers(), "is one of the %d reserved: give 0 to %d", p.Reserved, pool-1)
 }

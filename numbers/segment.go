@@ -157,7 +157,7 @@ func (i *Segment) Next(ctx context.Context) (int64, error) {
 // issued. If Reset is called in the meantime, NextIDs starts over, because a copy of the
 // process may hold the same numbers.
 func (i *Segment) NextIDs(ctx context.Context, dst []int64) error {
-	return unavailable(i.of.Fill(ctx, dst, false))
+	return unavailable(i.of.Fill(ctx, dst))
 }
 
 // Reset discards the numbers that are reserved but not issued. It is for a process that may

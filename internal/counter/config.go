@@ -66,21 +66,12 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate applies the defaults and returns an error that joins all problems of c, or nil. A
-// layout whose time field ends within a year is invalid.
+// Validate applies the defaults and returns an error that joins all problems of the fields that
+// only a Counter has and of Skew, or nil. Package idworker checks the others as for a worker.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
 	f := fault.List{In: "redisseq: sequence"}
-	f.Take(lease.CheckNamespace(c.Namespace), func(string) string { return "namespace" })
-	if err := c.Layout.Validate(); err != nil { // other checks depend on it
-		f.Take(err, func(string) string { return "layout" })
-		return f.Err()
-	}
-	f.Take(c.Layout.CheckTime(time.Now()), func(string) string { return "layout" })
-	least := 2 * c.Layout.TimeUnit
-	most := max(time.Hour, least)
 	f.Check("worker", c.Worker, c.Worker < 0 || c.Worker >= c.Layout.Workers(), "is not 0 to %d, which the layout's %d worker bits hold", c.Layout.Workers()-1, c.Layout.WorkerBits)
-	f.Check("max_ahead", c.MaxAhead, c.MaxAhead < least || c.MaxAhead > most, "is not 2 time units (%v) to %v", least, most)
 	f.Check("skew", c.Skew, c.Skew < time.Millisecond || c.Skew > time.Hour, "is not 1ms to 1h")
 	f.Check("prefetch", c.Prefetch, c.Prefetch < 1 || c.Prefetch > maxCall, "is not 1 to %d", maxCall)
 	f.Check("max_age", c.MaxAge, c.MaxAge < 10*time.Millisecond || c.MaxAge > time.Hour, "is not 10ms to 1h")

@@ -26,7 +26,7 @@ import (
 //go:embed *.lua
 var files embed.FS
 
-var script = redisconn.Lua(files, "counter.lua")
+var script = redisconn.Lua(files, "values.lua", "counter.lua")
 
 // A Counter issues ids whose tick and sequence are counted in Redis, so that any number
 // of processes can share one worker id. All methods are safe for concurrent use. It issues
@@ -97,18 +97,15 @@ type Counter struct {
 	calls   atomic.Int64
 }
 
-// New returns a Counter on client. It does not connect; Start does. The caller closes the
-// Counter, then client. New accepts the options and clients of redisseq.New, and returns errors
-// of redisseq.New and Config.Validate.
+// New returns a Counter on client, with a valid Config. It does not connect; Start does. The caller
+// closes the Counter, then client. New accepts the options and clients of redisseq.New, and returns
+// its errors.
 func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Counter, error) {
 	k, err := redisconn.New(client, option.All[redisconn.Conn](opts))
 	if err != nil {
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
 	l, base := cfg.Layout, time.Now()
 	_, last := l.Ticks(0, math.MaxInt64)
 	last = min(last, 1e15) // the largest number that scripts handle exactly
@@ -168,7 +165,7 @@ func (c *Counter) Start(ctx context.Context) error {
 		return nil
 	}
 	return c.of.Try(ctx, func() error {
-		err := c.of.Call(ctx, false, func() error {
+		err := c.of.Call(ctx, func() error {
 			_, err := c.run(ctx, 0, 0, c.wall())
 			return err
 		})

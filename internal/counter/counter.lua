@@ -26,8 +26,8 @@
 -- TIME could be set back by skew. The next loss, noticed skew - w earlier than the first,
 -- would then give lower values than the first did.
 --
--- Times are Unix microseconds of this server's clock. tick and seq are separate, because
--- numbers are exact only up to 2^53.
+-- The script starts with internal/redisconn/values.lua. Its times are Unix microseconds of this
+-- server's clock. tick and seq are separate, because numbers are exact only up to 2^53.
 local state = KEYS[1]
 local pin, n = ARGV[1], tonumber(ARGV[2])
 local knownTick, knownSeq = tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -36,31 +36,13 @@ local epoch, unit, last = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10
 local per, spread = tonumber(ARGV[11]), tonumber(ARGV[12])
 local ahead, skew, exact, host = tonumber(ARGV[13]), tonumber(ARGV[14]), ARGV[15] == '1', tonumber(ARGV[16])
 
-local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
-
--- str formats an integer; tostring would write 1.7e+12.
-local function str(x) return string.format('%.0f', x) end
-
 local function tickOf(time) return math.floor((time - epoch) / unit) end
 
 -- No clock was this far ahead: values above it are damage. The caller's clock counts too,
 -- because TIME may be set back.
 local latest = math.max(now, host) + 36 * 3600 * 1000000
 local top = math.min(last, tickOf(latest) + ahead)
-
--- damaged ends the script. The client shows the text between the brackets.
-local function damaged(what, value)
-  local shown = string.gsub(string.sub(value, 1, 60), '[^%w%p ]', '?')
-  error('snowlease<' .. what .. ' is "' .. shown .. '"> end', 0)
-end
-
--- num reads a number that this script wrote: digits, exact, and at most most if given.
-local function num(value, what, most)
-  local n = #value <= 16 and string.find(value, '^%d+$') and tonumber(value)
-  if not n or n > math.min(most or 9e15, 9e15) then damaged(what, value) end
-  return n
-end
 
 if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now / 1000) } end
 
@@ -90,7 +72,7 @@ elseif not (pinned and run and quarantine and tick and seq and seen and at) then
 elseif onChange and run ~= id then
   if run == '' then
     loss = 'the incarnation of the store was not on record'
-  elseif prev == id and num(quarantine, 'the quarantine') >= now then
+  elseif prev == id and num(quarantine, 'the quarantine', 9e15) >= now then
     loss = 'the incarnation of the store flips between ' .. run .. ' and ' .. id ..
       ' (a proxy, or several servers that answer in turn): if none of them loses an acknowledged write, set durable: true'
   else
@@ -99,7 +81,7 @@ elseif onChange and run ~= id then
 end
 quarantine, tick = num(quarantine or '0', 'the quarantine', latest + skew + unit * (ahead + 1)), num(tick or '0', 'the last tick', top)
 seq = num(seq or '0', 'the last sequence', per - 1)
-seen, at = num(seen or str(now), 'the time of the last call'), num(at or '0', 'the clock of the lead')
+seen, at = num(seen or str(now), 'the time of the last call', 9e15), num(at or '0', 'the clock of the lead', 9e15)
 prev, why = string.sub(prev or '', 1, 100), string.sub(why or 'the reason was not on record', 1, 500)
 run = run or ''
 if onChange and run ~= id then prev, run = run, id end

@@ -27,7 +27,7 @@ func (c *Counter) SetMono(now func() time.Duration) { c.mono = now }
 
 // Reserve calls Redis once.
 func (c *Counter) Reserve(ctx context.Context, n int64) (first, got int64, err error) {
-	r, err := c.of.Ask(ctx, n, false)
+	r, err := c.of.Ask(ctx, n)
 	if err != nil || r.Len() == 0 {
 		return 0, 0, err
 	}

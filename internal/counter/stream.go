@@ -71,7 +71,7 @@ func (s Stream) NextIDWait(ctx context.Context) (int64, error) {
 // error, dst is zeroed and the reserved ids are discarded. If Reset is called in the meantime,
 // NextIDs starts again, because a copy of the process may have the same ids.
 func (s Stream) NextIDs(ctx context.Context, dst []int64) error {
-	if err := s.c.of.Fill(ctx, dst, false); err != nil {
+	if err := s.c.of.Fill(ctx, dst); err != nil {
 		return err
 	}
 	for i, v := range dst {

@@ -205,13 +205,11 @@ func (e *Issuer) AtHand(none error) (int64, error) {
 }
 
 // Fill fills dst with ascending numbers, which need not be consecutive. It waits until ctx ends.
-// If hasty is set, Fill fails at the first failure of the store, and the end of ctx means that
-// the store is slow, not that the caller has left. On error, dst is zeroed and the numbers taken
-// for it are never issued. If Reset is called in the meantime, Fill starts again, because a copy
-// of the process may have the same numbers.
-func (e *Issuer) Fill(ctx context.Context, dst []int64, hasty bool) error {
+// On error, dst is zeroed and the numbers taken for it are never issued. If Reset is called in the
+// meantime, Fill starts again, because a copy of the process may have the same numbers.
+func (e *Issuer) Fill(ctx context.Context, dst []int64) error {
 	for rest, copies := dst, e.resets(); len(rest) > 0; {
-		n, err := e.some(ctx, rest, hasty)
+		n, err := e.some(ctx, rest)
 		if err != nil {
 			clear(dst)
 			return err
@@ -225,14 +223,14 @@ func (e *Issuer) Fill(ctx context.Context, dst []int64, hasty bool) error {
 }
 
 // some fills the beginning of dst and returns the number of numbers written, which may be 0.
-func (e *Issuer) some(ctx context.Context, dst []int64, hasty bool) (n int64, err error) {
+func (e *Issuer) some(ctx context.Context, dst []int64) (n int64, err error) {
 	if e.Strict {
-		return e.ask(ctx, dst, hasty)
+		return e.ask(ctx, dst)
 	}
 	c := e.cur.Load()
 	first, n := e.take(c, int64(len(dst)))
 	if n == 0 {
-		return 0, e.advance(ctx, c, int64(len(dst)), e.final(ctx, hasty))
+		return 0, e.advance(ctx, c, int64(len(dst)), e.final(ctx))
 	}
 	for k := range dst[:n] {
 		dst[k] = first + int64(k)
@@ -321,12 +319,12 @@ func (e *Issuer) advance(ctx context.Context, c *chunk, lack int64, final func(e
 
 // ask fills the beginning of dst with one reservation. It passes the numbers directly from the
 // store to the caller, so that they are in the order of the reservations.
-func (e *Issuer) ask(ctx context.Context, dst []int64, hasty bool) (n int64, err error) {
-	err = e.try(ctx, e.final(ctx, hasty), func() error {
+func (e *Issuer) ask(ctx context.Context, dst []int64) (n int64, err error) {
+	err = e.Try(ctx, func() error {
 		if err := e.Standing(); err != nil {
 			return err
 		}
-		got, err := e.Ask(ctx, min(int64(len(dst)), e.Most), hasty)
+		got, err := e.Ask(ctx, min(int64(len(dst)), e.Most))
 		if err != nil {
 			return err
 		}
@@ -340,19 +338,18 @@ func (e *Issuer) ask(ctx context.Context, dst []int64, hasty bool) (n int64, err
 	return n, err
 }
 
-// final returns Final, or a function that returns true if hasty is set. A caller also does not
-// wait past its deadline.
-func (e *Issuer) final(ctx context.Context, hasty bool) func(error) bool {
+// final returns Final for a caller with ctx, which does not wait past its deadline.
+func (e *Issuer) final(ctx context.Context) func(error) bool {
 	return func(err error) bool {
 		deadline, ok := ctx.Deadline()
 		wait := e.Wait(err)
-		return hasty || e.Final(err) || ok && wait > 0 && time.Until(deadline) < wait
+		return e.Final(err) || ok && wait > 0 && time.Until(deadline) < wait
 	}
 }
 
 // Try repeats attempt until it succeeds, its error is final, or ctx ends.
 func (e *Issuer) Try(ctx context.Context, attempt func() error) error {
-	return e.try(ctx, e.final(ctx, false), attempt)
+	return e.try(ctx, e.final(ctx), attempt)
 }
 
 func (e *Issuer) try(ctx context.Context, final func(error) bool, attempt func() error) error {

@@ -44,13 +44,13 @@ func open(t *testing.T) *Issuer {
 func TestSlowCallerAfterClose(t *testing.T) {
 	t.Parallel()
 	e := open(t)
-	require.NoError(t, e.Fill(t.Context(), make([]int64, 1), false))
+	require.NoError(t, e.Fill(t.Context(), make([]int64, 1)))
 	used := e.cur.Load()
-	require.NoError(t, e.Fill(t.Context(), make([]int64, 11), false))
+	require.NoError(t, e.Fill(t.Context(), make([]int64, 11)))
 	require.NotNil(t, used.next.Load())
 	e.Close()
 	require.True(t, e.move(used))
-	require.ErrorIs(t, e.Fill(t.Context(), make([]int64, 1), false), errStopped)
+	require.ErrorIs(t, e.Fill(t.Context(), make([]int64, 1)), errStopped)
 	require.GreaterOrEqual(t, e.Stats().Issued, int64(12))
 }
 
@@ -58,12 +58,12 @@ func TestSlowCallerAfterClose(t *testing.T) {
 func TestBatchDuringReset(t *testing.T) {
 	t.Parallel()
 	e := open(t)
-	require.NoError(t, e.Fill(t.Context(), make([]int64, 1), false)) // has more reserved
+	require.NoError(t, e.Fill(t.Context(), make([]int64, 1))) // has more reserved
 	e.mu.Lock()
 	e.copies.Add(1)
 	before := e.cur.Load().base + 10
 	ids, done := make([]int64, 2), make(chan error, 1)
-	go func() { done <- e.Fill(t.Context(), ids, false) }()
+	go func() { done <- e.Fill(t.Context(), ids) }()
 	select {
 	case err := <-done:
 		e.mu.Unlock()
@@ -88,9 +88,9 @@ func TestFailureOfAnEarlierCall(t *testing.T) {
 		var changes []error
 		e.Kind = func(err error) int { return map[error]int{away: 1, closed: 2}[err] }
 		e.Changed = func(_ time.Time, err error) { changes = append(changes, err) }
-		require.ErrorIs(t, e.Call(t.Context(), false, func() error { return away }), away)
-		require.ErrorIs(t, e.Call(t.Context(), false, func() error {
-			require.Equal(t, later, e.Call(t.Context(), false, func() error { return later }))
+		require.ErrorIs(t, e.Call(t.Context(), func() error { return away }), away)
+		require.ErrorIs(t, e.Call(t.Context(), func() error {
+			require.Equal(t, later, e.Call(t.Context(), func() error { return later }))
 			return away
 		}), away)
 		require.ErrorIs(t, e.Stats().Err, later)

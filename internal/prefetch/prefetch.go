@@ -52,7 +52,7 @@ func (e *Issuer) due(ctx context.Context, tail *chunk, r *rate, look <-chan time
 		case <-e.kick:
 		case <-look:
 			if s := e.Stats(); s.Err != nil || s.doubt {
-				_, _ = e.Ask(ctx, 0, false)
+				_, _ = e.Ask(ctx, 0)
 			}
 		case <-ctx.Done():
 			return false
@@ -69,7 +69,7 @@ func (e *Issuer) link(ctx context.Context, tail *chunk, step int64) *chunk {
 		copies := e.copies.Load()
 		if e.try(ctx, over, func() error {
 			asked := e.Now() // the reply may be late
-			got, err := e.Ask(ctx, max(step, min(e.short(), e.Most)), false)
+			got, err := e.Ask(ctx, max(step, min(e.short(), e.Most)))
 			if next = e.chunk(got, tail.prior+tail.n, asked); err == nil && e.old(next) {
 				err = e.Aged
 			}
@@ -95,8 +95,8 @@ func (e *Issuer) link(ctx context.Context, tail *chunk, step int64) *chunk {
 func (e *Issuer) short() int64 { return e.round.Load().short.Load() }
 
 // Ask calls the store once and records the answer. If n is 0, it reserves nothing.
-func (e *Issuer) Ask(ctx context.Context, n int64, own bool) (got numberstore.Range, err error) {
-	err = e.Call(ctx, own, func() (err error) {
+func (e *Issuer) Ask(ctx context.Context, n int64) (got numberstore.Range, err error) {
+	err = e.Call(ctx, func() (err error) {
 		got, err = e.Reserve(ctx, n, e.above.Load())
 		return err
 	})

@@ -32,13 +32,12 @@ const remindEvery = 30 * time.Second
 // patience is how long a caller must have waited for the end of its context to mean a slow store.
 const patience = time.Second
 
-// Call records the answer of a call of the store. If own is set, the end of ctx means a slow
-// store, not a caller that has left.
-func (e *Issuer) Call(ctx context.Context, own bool, call func() error) error {
+// Call records the answer of a call of the store.
+func (e *Issuer) Call(ctx context.Context, call func() error) error {
 	began := time.Now()
 	err := call()
 	late := !e.Look && errors.Is(err, context.DeadlineExceeded) && time.Since(began) >= patience
-	conclusive := err == nil || own || late || ctx.Err() == nil
+	conclusive := err == nil || late || ctx.Err() == nil
 	kind, dry := e.Kind(err), err != nil && e.Stats().AtHand == 0
 	e.mu.Lock()
 	s := &e.stats

@@ -1,5 +1,4 @@
--- Start of the scripts whose numbers are below 1e15. Times are Unix milliseconds of this
--- server's clock.
+-- Start of the scripts. Times are Unix milliseconds of this server's clock.
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
 
@@ -12,9 +11,9 @@ local function damaged(what, value)
   error('snowlease<' .. what .. ' is "' .. shown .. '"> end', 0)
 end
 
--- num reads a number that a script wrote: digits, below 1e15, and at most most if given.
+-- num reads a number that a script wrote: digits, at most most or below 1e15, and exact.
 local function num(value, what, most)
-  local n = value and #value <= 15 and string.find(value, '^%d+$') and tonumber(value)
-  if not n or (most and n > most) then damaged(what, value) end
+  local n = value and #value <= 16 and string.find(value, '^%d+$') and tonumber(value)
+  if not n or n > math.min(most or 999999999999999, 9e15) then damaged(what, value) end
   return n
 end
