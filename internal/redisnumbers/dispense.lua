@@ -13,9 +13,8 @@ end
 
 local changed = lost
 if lost then
-  local top = h.top and decimal(h.top, 'top of the dispenser') or '0'
-  h = { run = run, top = top, first = '0', len = 0, used = 0, since = now, nfirst = '0', nlen = 0, want = '', at = now }
-  if less(h.top, above) then h.top = above end
+  if less(top, above) then top = above end
+  h = { run = run, first = top, len = 0, used = 0, since = now, nfirst = '0', nlen = 0, want = '', at = now }
 end
 
 -- How fast the last segment was used up determines the size of the next.
@@ -42,4 +41,4 @@ if fetch then
 end
 
 if changed then keep() elseif count > 0 then redis.call('HSET', key, 'used', str(h.used)) end
-return { 'OK', from, str(count), fetch and '1' or '0', h.top, str(h.len), str(consumed), str(lasted) }
+return { 'OK', from, str(count), fetch and '1' or '0', top, str(h.len), str(consumed), str(lasted) }

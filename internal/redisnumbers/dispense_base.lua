@@ -1,30 +1,26 @@
 -- The hash of a dispenser always has all of these fields.
 --
 -- run           incarnation of the server that the segments were installed on
--- top           last number of the last segment installed
--- first, len    the current segment
+-- first, len    the current segment; with length 0, the greatest number known
 -- used, since   how many of its numbers were given, and since when
 -- nfirst, nlen  the next segment; 0 if none
 -- want, at      caller that fetches a segment, and since when; '' if none, 'failed' after
 --               a failure
 local h, lost = {}, false
-local fields = { 'run', 'top', 'first', 'len', 'used', 'since', 'nfirst', 'nlen', 'want', 'at' }
+local fields = { 'run', 'first', 'len', 'used', 'since', 'nfirst', 'nlen', 'want', 'at' }
 for i, value in ipairs(redis.call('HMGET', key, unpack(fields))) do
   h[fields[i]] = value
   lost = lost or not value
 end
 
--- Another server may have given numbers of these segments.
-lost = lost or (onChange and h.run ~= run)
-
+local top = '0' -- the last number of the last segment
 if not lost then
   for _, name in ipairs({ 'len', 'used', 'since', 'nlen', 'at' }) do h[name] = num(h[name], name .. ' of the dispenser') end
-  for _, name in ipairs({ 'top', 'first', 'nfirst' }) do decimal(h[name], name .. ' of the dispenser') end
-  -- The last segment ends at top, and the current one ends before the next begins.
-  local last = h.nlen > 0 and plus(h.nfirst, h.nlen - 1) or h.len > 0 and plus(h.first, h.len - 1) or h.top
+  for _, name in ipairs({ 'first', 'nfirst' }) do decimal(h[name], name .. ' of the dispenser') end
   if h.used > h.len then damaged('used of the dispenser', str(h.used)) end
-  if last ~= h.top then damaged('top of the dispenser', h.top) end
-  if h.nlen > 0 and h.len > 0 and not less(plus(h.first, h.len - 1), h.nfirst) then damaged('nfirst of the dispenser', h.nfirst) end
+  top = h.nlen > 0 and plus(h.nfirst, h.nlen - 1) or h.len > 0 and plus(h.first, h.len - 1) or h.first
+  -- Another server may have given numbers of these segments.
+  lost = onChange and h.run ~= run
 end
 
 local function keep()

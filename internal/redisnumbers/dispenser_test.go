@@ -328,7 +328,7 @@ func TestInstalledOnce(t *testing.T) {
 			)
 			client := s.Client(t)
 			other := issuer(t, dispenser(t, s.Client(t), &b.Memory, ordered(10)), ordered(10))
-			client.AddHook(repeating("install", func() {
+			client.AddHook(repeating(func() {
 				mu.Lock()
 				repeated++
 				first := repeated == 1
@@ -448,36 +448,6 @@ func TestNobodyWaitsForTheStoreBehind(t *testing.T) {
 	take(t, i, 15)
 	close(gate)
 	require.IsIncreasing(t, take(t, i, 100))
-}
-
-// TestStoreBehindThatWentBack: no segment below given numbers is installed.
-func TestStoreBehindThatWentBack(t *testing.T) {
-	t.Parallel()
-	s := redistest.NewMini(t)
-	b := &behind{after: func(call int64, got numberstore.Range) numberstore.Range {
-		if call > 2 {
-			return numberstore.Range{First: 1, Last: got.Len()}
-		}
-		return got
-	}}
-	i := issuer(t, dispenser(t, s.Client(t), b, ordered(10)), ordered(10))
-	all := take(t, i, 20)
-	require.IsIncreasing(t, all)
-	require.Eventually(t, func() bool {
-		s.Sleep(150 * time.Millisecond)
-		_, err := next(t, i)
-		return errors.Is(err, numberstore.ErrStore) && strings.Contains(err.Error(), "asked for 10 numbers")
-	}, 10*time.Second, time.Millisecond)
-
-	// Meanwhile Redis learns of greater numbers.
-	s.Wipe(t)
-	grows := &behind{after: func(_ int64, got numberstore.Range) numberstore.Range {
-		_ = s.Admin.HSet(context.Background(), orders, "top", "1000000").Err() // the test may have ended
-		return got
-	}}
-	_, err := dispenser(t, s.Client(t), grows, ordered(10)).Reserve(t.Context(), asking(1))
-	require.ErrorIs(t, err, numberstore.ErrStore)
-	require.ErrorContains(t, err, "install numbers of")
 }
 
 // TestDispenserStepFollowsTheRate: the step follows the total rate, by the clock of Redis.

@@ -2,7 +2,6 @@ package redisnumbers
 
 import (
 	"context"
-	"crypto/rand"
 	"embed"
 	"fmt"
 	"math"
@@ -27,7 +26,7 @@ var (
 var ErrChanged = fmt.Errorf("redisseq: the Redis restarted or failed over, and may have lost numbers: stop the processes, or allow twice max_step for each, and advance the name above all in use: snowlease segment advance: %w", lease.ErrSetup)
 
 // A Store reserves numbers on Redis alone: see redisseq.Numbers.
-type Store struct{ conn *redisconn.Conn }
+type Store struct{ *redisconn.Conn }
 
 //go:embed *.lua
 var files embed.FS
@@ -53,15 +52,6 @@ func New(client redis.UniversalClient, opts ...redisconn.Option) (*Store, error)
 	return &Store{c}, nil
 }
 
-// Close closes the store's own client. The next call opens it again.
-func (s *Store) Close() error { return s.conn.Close() }
-
-// String returns the name of the server, such as "redis 127.0.0.1:6379 db 0".
-func (s *Store) String() string { return s.conn.String() }
-
-// Warnings returns warnings about properties of the client that New could not check, for the log.
-func (s *Store) Warnings() []string { return s.conn.Warnings() }
-
 // check refuses requests that only SQL supports.
 func check(r numberstore.Request) error {
 	if r.Beside != "" {
@@ -81,21 +71,21 @@ func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (numberstore
 		return numberstore.Range{}, err
 	}
 	const verb = "reserve numbers of"
-	got, err := deal(ctx, s.conn, redisconn.Call{Verb: verb, Name: r.Name, Script: reserve, Args: []any{r.N, r.Above, r.Max}, Waits: true}, "segment")
+	got, err := deal(ctx, s.Conn, redisconn.Call{Verb: verb, Name: r.Name, Script: reserve, Args: []any{r.N, r.Above, r.Max}, Waits: true}, "segment")
 	if err != nil {
 		return numberstore.Range{}, err
 	}
 	var given, last int64
 	if err := got.Ints(&given, &last); err != nil {
-		return numberstore.Range{}, s.conn.Wrap(verb, r.Name, err)
+		return numberstore.Range{}, s.Wrap(verb, r.Name, err)
 	}
 	return numberstore.Range{First: given + 1, Last: last}, nil
 }
 
 // Create creates a name for administrators. The name includes the namespace, such as shop/orders.
 // Its first number is start, at least 1. After a loss of data, stop running processes first, and
-// choose start above all numbers in use or reserved ahead. Errors are numbers.ErrExists,
-// numberstore.ErrRequest, and errors of package redisseq.
+// choose start above all numbers in use or reserved ahead. Errors are numbers.ErrExists, which may
+// follow a call whose reply was lost, numberstore.ErrRequest, and errors of package redisseq.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
 	return s.make(ctx, "create", name, start)
 }
@@ -122,12 +112,12 @@ func (s *Store) HighWater(ctx context.Context, name string) (given int64, err er
 		return 0, err
 	}
 	const verb = "look at"
-	got, err := deal(ctx, s.conn, redisconn.Call{Verb: verb, Name: name, Script: look}, "segment")
+	got, err := deal(ctx, s.Conn, redisconn.Call{Verb: verb, Name: name, Script: look}, "segment")
 	if err != nil {
 		return 0, err
 	}
 	if err := got.Ints(&given); err != nil {
-		return 0, s.conn.Wrap(verb, name, err)
+		return 0, s.Wrap(verb, name, err)
 	}
 	return given, nil
 }
@@ -136,7 +126,7 @@ func (s *Store) make(ctx context.Context, verb, name string, start int64) error 
 	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
 		return err
 	}
-	_, err := deal(ctx, s.conn, redisconn.Call{Verb: verb, Name: name, Script: create, Args: []any{verb, start - 1, rand.Text()}, Waits: true}, "segment")
+	_, err := deal(ctx, s.Conn, redisconn.Call{Verb: verb, Name: name, Script: create, Args: []any{verb, start - 1}, Waits: true}, "segment")
 	return err
 }
 
@@ -149,7 +139,6 @@ func deal(ctx context.Context, c *redisconn.Conn, call redisconn.Call, what stri
 	if what == "segment" {
 		call.Remedy += ", and create the name again above all numbers in use"
 	}
-	call.Passes = []string{"LATE", "BACK"}
 	call.Answer = func(r redisconn.Reply) error {
 		switch {
 		case r[0] == "UNKNOWN":
