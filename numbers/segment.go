@@ -82,7 +82,7 @@ func NewSegment(store Store, cfg SegmentConfig) (*Segment, error) {
 func (i *Segment) reserve(ctx context.Context, n, above int64) (numberstore.Range, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	return numberstore.Reserve(ctx, i.store, i.cfg.request(n, above))
+	return i.store.Reserve(ctx, i.cfg.request(n, above))
 }
 
 // Start starts a goroutine that prefetches until Close. It waits for the first numbers until
@@ -177,9 +177,10 @@ func unavailable(err error) error {
 // logChange logs that the store has failed with err since a time, or that it responds again if
 // err is nil.
 func (i *Segment) logChange(since time.Time, err error) {
+	log := i.cfg.Logger.With("segment", i.cfg.key(), "store", nameOf(i.store))
 	if err != nil {
-		i.cfg.Logger.Warn("segment store failing", "segment", i.cfg.key(), "store", i.storeName(), "failing_since", since, "err", err)
+		log.Warn("segment store failing", "failing_since", since, "err", err)
 		return
 	}
-	i.cfg.Logger.Info("segment store answers again", "segment", i.cfg.key(), "store", i.storeName())
+	log.Info("segment store answers again")
 }

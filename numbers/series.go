@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,16 +20,13 @@ import (
 // A Series issues numbers. It is safe for concurrent use.
 type Series struct {
 	plan
-	store     numberstore.Reader
-	storeName string
-	name      string       // the name in the store; a dot and the scope follow
-	copies    atomic.Int64 // the number of calls of Reset
-	started   atomic.Bool
-	closed    atomic.Bool
-	issued    atomic.Int64
+	store  numberstore.Reader
+	name   string       // the name in the store; a dot and the scope follow
+	copies atomic.Int64 // the number of calls of Reset
 
-	mu    sync.Mutex
-	stats stats
+	mu     sync.Mutex
+	status Status    // as of the last call of the store
+	failed time.Time // when the store last failed
 }
 
 // NewSeries returns the series of cfg. It does not contact the store. The Series issues no numbers
@@ -49,11 +47,9 @@ func NewSeries(store Store, cfg SeriesConfig) (*Series, error) {
 	if _, ok := store.(numberstore.InTx); p.cfg.Gapless && !ok {
 		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use Numbers of a dbseq.Center", store)
 	}
-	s := &Series{plan: p, store: reader, storeName: fmt.Sprintf("%T", store), name: numberstore.Key(cfg.Namespace, cfg.Name)}
-	if named, ok := store.(fmt.Stringer); ok {
-		s.storeName = named.String()
-	}
-	return s, nil
+	name := numberstore.Key(cfg.Namespace, cfg.Name)
+	status := Status{State: StateNotStarted, Name: name, Strict: true, Store: nameOf(store), Max: math.MaxInt64, Step: 1}
+	return &Series{plan: p, store: reader, name: name, status: status}, nil
 }
 
 // OpenSeries calls NewSeries and Start, and returns a Series that has started. Errors are those
@@ -77,16 +73,21 @@ func (s *Series) Start(ctx context.Context) error {
 	if _, err := s.store.HighWater(ctx, s.key("")); err != nil && !errors.Is(err, ErrUnknown) {
 		return s.wrap(err)
 	}
-	s.closed.Store(false)
-	s.started.Store(true)
+	s.become(StateReady)
 	return nil
 }
 
 // Close ends the series, until another Start: calls return ErrClosed. It does no I/O and always
 // returns nil.
 func (s *Series) Close() error {
-	s.closed.Store(true)
+	s.become(StateClosed)
 	return nil
+}
+
+func (s *Series) become(state State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status.State = state
 }
 
 // Tx is a transaction of database/sql: a *sql.Tx, a *sqlx.Tx, the field Tx of a bun.Tx (a bun.Tx
@@ -118,7 +119,7 @@ func (s *Series) NextTx(ctx context.Context, tx Tx, scope string) (Number, error
 	if err != nil {
 		return Number{}, s.wrap(err)
 	}
-	s.issued.Add(1)
+	s.count(1)
 	return s.number(scope, got.First), nil
 }
 
@@ -142,7 +143,7 @@ func (s *Series) Fill(ctx context.Context, scope string, dst []Number) error {
 		clear(dst)
 		return s.wrap(err)
 	}
-	s.issued.Add(int64(len(dst)))
+	s.count(len(dst))
 	return nil
 }
 
@@ -165,13 +166,16 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 
 // ready returns the reason why no number of a scope can be requested, or nil.
 func (s *Series) ready(scope string) error {
-	switch {
-	case s.closed.Load():
+	switch s.Status().State {
+	case StateClosed:
 		return ErrClosed
-	case !s.started.Load():
+	case StateNotStarted:
 		return generator.ErrNotStarted
 	}
-	return checkScope(scope)
+	if !word(scope, maxScope) {
+		return fmt.Errorf("%w: %.60q is not up to %d characters of A-Z a-z 0-9 _ -", ErrScope, scope, maxScope)
+	}
+	return nil
 }
 
 // take fills dst from the store.
@@ -199,9 +203,9 @@ func (s *Series) reserve(ctx context.Context, store numberstore.Reader, scope st
 	for again := true; ; again = false {
 		r := s.request(scope, period, n)
 		began := time.Now()
-		got, err := numberstore.Reserve(ctx, store, r)
+		got, err := store.Reserve(ctx, r)
 		if again || !errors.Is(err, ErrClock) { // an error of one scope's record
-			s.count(began, err)
+			s.answered(began, err)
 		}
 		if !again && errors.Is(err, ErrClock) {
 			return got, fmt.Errorf("%w: the row of %q is in a period that has not begun, after %d: correct the row, or wait until the period begins", ErrClock, r.Name, base(period))

@@ -2,7 +2,6 @@ package numbers
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -129,10 +128,3 @@ func word(s string, most int) bool {
 // ErrScope is returned for a scope with more than 36 characters, or with others than A-Z a-z
 // 0-9 _ -
 var ErrScope = errors.New("series: the scope is not valid")
-
-func checkScope(scope string) error {
-	if !word(scope, maxScope) {
-		return fmt.Errorf("%w: %.60q is not up to %d characters of A-Z a-z 0-9 _ -", ErrScope, scope, maxScope)
-	}
-	return nil
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
@@ -16,17 +15,9 @@ import (
 // store.
 const patience = time.Second
 
-// stats are the results of the store so far.
-type stats struct {
-	reservations, failures int64
-	reserved, failed       time.Time // the last success and failure
-	since                  time.Time // the first failure since the last success
-	err                    error     // the last error, or nil after a success
-}
-
-// count records the result of a request that began at a time. It ignores errors that concern only
+// answered records the result of a request that began at a time. It ignores errors that concern only
 // one scope or one caller.
-func (s *Series) count(began time.Time, err error) {
+func (s *Series) answered(began time.Time, err error) {
 	for _, own := range []error{ErrEnd, ErrUnknown, lease.ErrDamaged, context.Canceled} {
 		if errors.Is(err, own) {
 			return
@@ -40,17 +31,24 @@ func (s *Series) count(began time.Time, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stats.err = fault.Told(err)
-	if err == nil {
-		s.stats.reservations++
-		s.stats.reserved, s.stats.since = time.Now(), time.Time{}
+	st := &s.status
+	if st.Err, st.Error = fault.Told(err), ""; err == nil {
+		st.Reservations++
+		st.Reserved, st.FailingSince = time.Now(), time.Time{}
 		return
 	}
-	s.stats.failures++
-	s.stats.failed = time.Now()
-	if s.stats.since.IsZero() {
-		s.stats.since = began
+	st.Error = st.Err.Error()
+	st.Failures++
+	s.failed = time.Now()
+	if st.FailingSince.IsZero() {
+		st.FailingSince = began
 	}
+}
+
+func (s *Series) count(issued int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status.Issued += int64(issued)
 }
 
 // Healthy returns nil if the store provided numbers when it was last called, and otherwise the
@@ -74,21 +72,9 @@ func (s *Series) Healthy() error {
 // includes numbers of transactions that were rolled back. Status does no I/O.
 func (s *Series) Status() Status {
 	s.mu.Lock()
-	now := s.stats
-	s.mu.Unlock()
-	st := Status{
-		State: StateReady, Name: s.name, Strict: true, Store: s.storeName, Max: math.MaxInt64, Step: 1,
-		Issued: s.issued.Load(), Reserved: now.reserved, Reservations: now.reservations, Failures: now.failures, FailingSince: now.since, Err: now.err,
-	}
-	if now.err != nil {
-		st.Error = now.err.Error()
-	}
-	switch {
-	case s.closed.Load():
-		st.State = StateClosed
-	case !s.started.Load():
-		st.State = StateNotStarted
-	case now.err != nil && time.Since(now.failed) < doubt:
+	defer s.mu.Unlock()
+	st := s.status
+	if st.State == StateReady && st.Err != nil && time.Since(s.failed) < doubt {
 		st.State = StateWaiting
 	}
 	return st

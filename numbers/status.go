@@ -60,18 +60,18 @@ type Status struct {
 	Error string `json:"error,omitempty"`
 }
 
-func (i *Segment) storeName() string {
-	if named, ok := i.store.(fmt.Stringer); ok {
+func nameOf(store Store) string {
+	if named, ok := store.(fmt.Stringer); ok {
 		return named.String()
 	}
-	return fmt.Sprintf("%T", i.store)
+	return fmt.Sprintf("%T", store)
 }
 
 // Status returns the status of the Segment. It does no I/O.
 func (i *Segment) Status() Status {
 	s := i.of.Stats()
 	st := Status{
-		State: StateReady, Name: i.cfg.key(), Strict: i.cfg.Strict, Store: i.storeName(), Next: s.Next, Last: s.Above, Max: i.cfg.Max, Remaining: s.AtHand,
+		State: StateReady, Name: i.cfg.key(), Strict: i.cfg.Strict, Store: nameOf(i.store), Next: s.Next, Last: s.Above, Max: i.cfg.Max, Remaining: s.AtHand,
 		Step: s.Step, Issued: s.Issued, Reserved: s.Reserved,
 		Reservations: s.Reservations, Failures: s.Failures, Waits: s.Waits, FailingSince: s.Since, Err: s.Err,
 	}

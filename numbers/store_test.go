@@ -102,10 +102,5 @@ func TestMemoryKeepsTheContract(t *testing.T) {
 	require.Equal(t, "memory", m.String())
 }
 
-// A forgetful store ignores Above.
-type forgetful struct{ numbers.Store }
-
-func (f forgetful) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
-	r.Above = 0
-	return f.Store.Reserve(ctx, r)
-}
+// A nameless store has no String.
+type nameless struct{ numbers.Store }

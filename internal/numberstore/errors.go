@@ -10,6 +10,5 @@ var (
 	ErrClock       = errors.New("segment: the clocks of this process and of the store differ")
 	ErrUnavailable = errors.New("segment: no number available")
 	ErrRequest     = errors.New("segment: the request is not valid")
-	ErrStore       = errors.New("segment: the store's answer is wrong")
 	ErrTransaction = errors.New("series: wrong use of transactions")
 )

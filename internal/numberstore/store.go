@@ -148,17 +148,3 @@ func CheckName(name string) error {
 	}
 	return nil
 }
-
-// Reserve calls store.Reserve and checks its answer, for stores that wrap another. Errors are
-// those that the store returns, and ErrStore if its answer breaks the contract.
-func Reserve(ctx context.Context, store Store, r Request) (Range, error) {
-	got, err := store.Reserve(ctx, r)
-	if err != nil {
-		return Range{}, err
-	}
-	if got.First <= r.Above || got.Last < got.First || got.Len() > r.N || got.Last > r.Max {
-		return Range{}, fmt.Errorf("%w: asked for %d numbers of %q above %d and up to %d, it returned %d to %d",
-			ErrStore, r.N, r.Name, r.Above, r.Max, got.First, got.Last)
-	}
-	return got, nil
-}

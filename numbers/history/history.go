@@ -239,7 +239,7 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 	// A store reveals a number only by reserving the next one.
 	now := i.now()
 	from := now.Add(i.cfg.Ahead).UnixMilli()
-	r, err := numberstore.Reserve(ctx, i.store, numberstore.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true})
+	r, err := i.store.Reserve(ctx, numberstore.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true})
 	ended := errors.Is(err, numbers.ErrEnd)
 	if err != nil && !ended {
 		return 0, fmt.Errorf("history: read Since of namespace %q, the counter %q: %w; if it is damaged, follow docs/operations.md#backup-and-restore", i.cfg.Namespace, i.since.name, err)
@@ -316,7 +316,7 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
 	name := i.name + strconv.FormatInt(span, 36)
 	var after int64 // the greatest number that this call reserved
 	for rest := dst; len(rest) > 0; {
-		r, err := numberstore.Reserve(ctx, i.store, numberstore.Request{
+		r, err := i.store.Reserve(ctx, numberstore.Request{
 			Name: name, N: min(int64(len(rest)), numberstore.MaxReservation), Above: after, Max: i.perSpan(), Start: 1, Create: true, Family: i.name,
 			Beside: i.since.name, Given: numberstore.Range{First: own, Last: own + readers - 1}, // the counters are those that Since belongs to
 		})

@@ -1,7 +1,6 @@
 package mutation_test
 
 const (
-	segmentStoreGo   = "internal/numberstore/store.go"
 	segmentsSQL      = "internal/sqlnumbers/sql/segment.sql"
 	segmentsGo       = "internal/sqlnumbers/store.go"
 	contractOnSQLite = "TestSegmentsKeepTheContract/sqlite"
@@ -23,7 +22,6 @@ var onSegment = list{title: "segment", pkg: "numbers", mutants: []mutant{
 	{"a batch that fails is half there", issuerGo, `clear(dst)`, ``, "TestBatchThatFails"},
 	{"a store is not told what this process knows", "numbers/segment.go", `i.cfg.request(n, above)`, `i.cfg.request(n, 0)`, "TestStoreThatWentBack"},
 	{"who has numbers creates a name that is lost", "numbers/segment_config.go", `!c.MustExist && above == 0`, `!c.MustExist`, "TestStoreThatWentBack"},
-	{"a store that goes back is believed", segmentStoreGo, `got.First <= r.Above || got.Last < got.First`, `got.Last < got.First`, "TestStoreThatWentBack"},
 	{"attempts fail since the first one failed", "internal/prefetch/stats.go", `s.Since = began`, `s.Since, _ = time.Now(), began`, "TestFailingSince"},
 	{"attempts fail though one succeeded", "internal/prefetch/stats.go", `s.Since = time.Time{}`, `_ = s.Since`, "TestFailingSince"},
 	{"strict order waits for calls that its state keeps away", "numbers/status.go", ` && (!i.cfg.Strict || time.Since(s.Failed) < doubt)`, ``, "TestStrictIsReadyAgain"},

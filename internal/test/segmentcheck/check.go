@@ -96,7 +96,7 @@ func within(r numberstore.Request, got numberstore.Range) error {
 // Beside returns the first violation of what Request.Beside asks for.
 func Beside(ctx context.Context, store numbers.Store) error {
 	other := numberstore.Request{Name: "shop/other", N: 5, Start: 46, Max: math.MaxInt64, Create: true}
-	if _, err := numberstore.Reserve(ctx, store, other); err != nil {
+	if _, err := store.Reserve(ctx, other); err != nil {
 		return err
 	}
 	r := numberstore.Request{Name: "shop/beside", N: 2, Start: 1, Max: 4, Create: true, Beside: other.Name}
@@ -107,7 +107,7 @@ func Beside(ctx context.Context, store numbers.Store) error {
 			}
 		}
 		r.Given = numberstore.Range{First: 50, Last: 51}
-		if got, err := numberstore.Reserve(ctx, store, r); err != nil || got != want {
+		if got, err := store.Reserve(ctx, r); err != nil || got != want {
 			return fmt.Errorf("%+v: got %v, want %v: %w", r, got, want, err)
 		}
 	}
@@ -131,7 +131,7 @@ func Clock(ctx context.Context, store numbers.Store) error {
 			}
 		}
 		r.NotBefore, r.NotAfter = now-10*minute, now+10*minute
-		if _, err := numberstore.Reserve(ctx, store, r); err != nil {
+		if _, err := store.Reserve(ctx, r); err != nil {
 			return err
 		}
 	}
