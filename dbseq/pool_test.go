@@ -28,7 +28,6 @@ func TestOpenRefuses(t *testing.T) {
 		"shared in memory":  {"sqlite", "file::memory:?cache=shared", nil, "give New"},
 		"dsn":               {"mysql", "app:geheim@tcp(127.0.0.1/app", nil, "invalid DSN"},
 		"url":               {"mysql", "mysql://app:geheim@127.0.0.1/app", nil, "unknown"},
-		"all files":         {"mysql", "app:geheim@tcp(127.0.0.1)/app?tls=true&allowAllFiles=1&loc=Local", nil, "the DSN has allowAllFiles"},
 		"no dsn":            {"mysql", "geheim", nil, "invalid DSN"},
 		"pgx url":           {"pgx", "postgres://app:ge/heim@127.0.0.1/app", nil, "the DSN cannot be parsed"},
 		"pgx pairs":         {"pgx", "host=127.0.0.1 user=app password=gehe im", nil, "the DSN cannot be parsed"},

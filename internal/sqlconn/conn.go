@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/dsn/sqlitedsn"
 	"github.com/snowlease/snowlease/internal/option"
 )
 
@@ -90,10 +91,8 @@ func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 	if err := c.speak(name); err != nil {
 		return nil, err
 	}
-	if c.dialect.misread != nil && (c.Set.App == nil || c.dialect.file) {
-		if err := c.dialect.misread(text); err != nil {
-			return nil, err
-		}
+	if c.dialect.file && !sqlitedsn.IsPath(text) {
+		return nil, errors.New("dbseq: the DSN is not the path of a file")
 	}
 	c.Name = c.dialect.nameOf(text)
 	why := c.Set.Share
@@ -143,11 +142,9 @@ func New(t Tables, pool *sql.DB, dialect Dialect, opts ...Option) (*Conn, error)
 
 // Beside returns a Conn for other tables of the same database. It has its own pool if c has one.
 func (c *Conn) Beside(t Tables) *Conn {
-	b := &Conn{Set: c.Set, Name: c.Name, Own: c.Own, tables: t, given: c.given, warnings: c.warnings}
+	b := &Conn{Set: c.Set, Name: c.Name, Own: c.Own, tables: t, dialect: c.dialect, given: c.given, warnings: c.warnings}
 	b.opened.open = c.opened.open
-	if err := b.speak(c.dialect.name); err != nil {
-		panic(err) // cannot happen, because c has the same dialect
-	}
+	b.load()
 	return b
 }
 
@@ -228,14 +225,19 @@ func find(name, text string) (Dialect, driver.Driver, error) {
 	return known.name, pool.Driver(), pool.Close()
 }
 
-// speak prepares the statements of a dialect.
+// speak sets the dialect.
 func (c *Conn) speak(name Dialect) error {
 	if c.dialect = dialects[name]; c.dialect == nil {
 		return fmt.Errorf("dbseq: the dialect %q is not supported: use mysql, postgres or sqlite", name)
 	}
+	c.load()
+	return nil
+}
+
+// load prepares the statements of the dialect.
+func (c *Conn) load() {
 	c.parts = c.dialect.parts(c.tables)
 	c.use(unknown)
-	return nil
 }
 
 // use fills in the SQL expressions of the server's clock and incarnation.

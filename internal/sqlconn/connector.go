@@ -5,7 +5,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"reflect"
 	"strings"
@@ -88,14 +87,6 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 		}
 	}
 	return conn, nil
-}
-
-// Close closes the driver's connector if it is an io.Closer.
-func (c connector) Close() error {
-	if x, ok := c.Connector.(io.Closer); ok {
-		return x.Close()
-	}
-	return nil
 }
 
 func packageOf(d driver.Driver) string {

@@ -37,8 +37,6 @@ type dialect struct {
 	commits bool
 	// variant returns the incarnation expression for the server's settings, or why there is none.
 	variant func(c *Conn, has map[string]string) (incarnation string, err error)
-	// same returns SQL that compares a recorded incarnation with the present one.
-	same func(incarnation string) string
 	// numbers selects n from 0 to :pool - 1 or more.
 	numbers string
 	// write translates a common statement into this dialect.
@@ -57,9 +55,6 @@ type dialect struct {
 
 	// drivers are the packages that register the drivers that Open knows.
 	drivers map[string]string
-	// misread returns an error if the driver would create a file with a password in its name, or let
-	// the server read files. The error includes no part of the DSN.
-	misread func(dsn string) error
 	// place returns the location of the database for people, without user, password and parameters.
 	// It leaves out what it cannot parse with certainty.
 	place func(dsn string) string

@@ -29,7 +29,7 @@ func TestDialects(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, name, d.name)
 			for what, has := range map[string]bool{
-				"clock": d.clock != "", "quote": d.quote != "", "same": d.same != nil, "numbers": d.numbers != "", "write": d.write != nil, "session": d.session != nil,
+				"clock": d.clock != "", "quote": d.quote != "", "numbers": d.numbers != "", "write": d.write != nil, "session": d.session != nil,
 				"incarnation or variant": (d.incarnation != "") != (d.variant != nil),
 				"drivers":                len(d.drivers) > 0,
 				"place":                  d.place != nil,

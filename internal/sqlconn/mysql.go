@@ -16,9 +16,6 @@ var mysql = dialect{
 	clock:   `TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000`,
 	quote:   "`",
 	commits: true,
-	same: func(i string) string {
-		return "incarnation = " + i + " AND CHAR_LENGTH(incarnation) = CHAR_LENGTH(" + i + ")"
-	}, // = ignores spaces at the end
 	numbers: hexadecimal(),
 	gaps:    true,
 	write: func(text string) string {
@@ -40,12 +37,6 @@ var mysql = dialect{
 	},
 	variant: (*Conn).variantOf,
 	drivers: map[string]string{"mysql": "github.com/go-sql-driver/mysql"},
-	misread: func(dsn string) error {
-		if allFiles.MatchString(dsn) {
-			return errors.New("dbseq: the DSN has allowAllFiles, by which the server can read this host's files: remove it, since no statement needs it")
-		}
-		return nil
-	},
 	place: func(dsn string) string {
 		if m := mysqlName.FindStringSubmatch(dsn); m != nil {
 			return m[1] + "/" + m[2]
@@ -67,8 +58,6 @@ var mysql = dialect{
 		noDatabase: []string{"1049"},
 	},
 }
-
-var allFiles = regexp.MustCompile(`\?([^/]*&)?allowAllFiles=(1|true|TRUE|True)(&[^/]*)?$`)
 
 var mysqlName = regexp.MustCompile(`^(?:.*@)?(?:tcp|unix)?\(([\w.:\[\]/-]+)\)/([\w$-]*)(?:\?[^@]*)?$`)
 

@@ -26,7 +26,6 @@ var postgres = dialect{
 		` to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US') || '/' ||` +
 		` COALESCE(pg_last_wal_replay_lsn()::text, '-'))`,
 	quote:     `"`,
-	same:      func(i string) string { return "incarnation = " + i },
 	numbers:   `SELECT generate_series(0::bigint, :pool - 1) AS n`,
 	write:     func(text string) string { return strings.ReplaceAll(text, "REPLY(", "(") },
 	parameter: func(n int, name string) string { return "$" + strconv.Itoa(n) + "::" + typeOf(name) },

@@ -21,7 +21,6 @@ var sqlite = dialect{
 	quote:       `"`,
 	clock:       `CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`, // the host's
 	incarnation: `'sqlite'`,                                                          // there is only one file
-	same:        func(i string) string { return "incarnation = " + i },
 	numbers:     `WITH RECURSIVE up (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM up WHERE n + 1 < :pool) SELECT n FROM up`,
 	write:       strings.NewReplacer("REPLY(", "(", "GREATEST(", "MAX(", "LEAST(", "MIN(").Replace,
 	parameter:   func(n int, _ string) string { return "?" + strconv.Itoa(n) },
@@ -34,12 +33,6 @@ var sqlite = dialect{
 	},
 	check:   func(ctx context.Context, c *Conn) error { return c.oneFile(ctx, "/proc/self/mountinfo") },
 	drivers: map[string]string{"sqlite": "modernc.org/sqlite", "sqlite3": "github.com/mattn/go-sqlite3"},
-	misread: func(dsn string) error {
-		if !sqlitedsn.IsPath(dsn) {
-			return errors.New("dbseq: the DSN is not the path of a file")
-		}
-		return nil
-	},
 	place: func(dsn string) string {
 		path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
 		return path

@@ -94,7 +94,7 @@ func (d *dialect) parts(t Tables) map[string]string {
 // incarnation is empty, statements do not compare it.
 func (d *dialect) filled(prefix, now, incarnation string) *statements {
 	s := &statements{incarnation: incarnation, all: map[string]statement{}}
-	same := d.same(incarnation)
+	same := "incarnation = " + incarnation
 	if incarnation == "" {
 		incarnation, same = d.write("''"), "1 = 1"
 	}
