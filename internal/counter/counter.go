@@ -48,36 +48,10 @@ var script = redisconn.Lua(files, "values.lua", "counter.lua")
 // # Uniqueness
 //
 // The key snowlease:{ns}:sequence, which has no TTL, holds the tick and sequence of the last id.
-// The script reserves above it, up to MaxAhead above the clock of Redis (TIME). Ids stay unique:
-//
-//   - After a lost reply, and if a block is not used up, ids are skipped.
-//   - If the clock is set back, ids continue above the last one. They may use up ticks at
-//     half the pace of the clock until it has caught up.
-//   - A loss is a missing key, a restart, a failover (run_id or master_replid changes), or
-//     a Redis whose last id is below one that a caller has received. All lost ids lie at most
-//     MaxAhead, one tick and Skew above the clock of the loss, and new ids above that. They
-//     start after Skew and up to a tick, about 2 s by default. Until then callers continue
-//     with reserved ids, for at most MaxAge.
-//
-// So Redis needs no persistence, and an asynchronous failover causes no duplicates. A new
-// namespace also waits, as after a loss. Ids after a loss lie MaxAhead above the clock, as after
-// a burst; with ExactTimes they wait instead.
-//
-// # Limits
-//
-// The following can cause duplicate ids:
-//
-//   - Two masters that accept writes at the same time. redisseq.WithWaitReplicas narrows this: a
-//     Counter waits for these replicas with each reservation.
-//   - A clock that is set back by more than Skew, followed by a loss of the records before ids
-//     are level with the clock again. That takes twice as long as the clock was set back by.
-//   - A clock of Redis that was more than 36 hours ahead while ids were issued. When it is right
-//     again, calls return lease.ErrDamaged until somebody deletes the key and restarts the
-//     processes. Duplicates arise when the clock gets there.
-//   - Another source of ids with the same layout and worker id, such as a center that leases
-//     it, or a Counter of another namespace.
-//   - With prefetching, a process that is copied with its memory and does not call Reset
-//     before it continues.
+// The script reserves above it, up to MaxAhead above the clock of Redis (TIME). "Mode
+// redis-sequence" in docs/design/protocol.md says why ids stay unique when the key or Redis is
+// lost, and what can repeat them nevertheless. In the meantime, callers continue with reserved
+// ids, for at most MaxAge.
 type Counter struct {
 	Stream                   // of business number 0
 	of      *prefetch.Issuer // of values: tick<<SequenceBits | sequence

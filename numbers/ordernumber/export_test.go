@@ -1,3 +1,0 @@
-package ordernumber
-
-func (c *Codec) Join(p Parts) (string, error) { return c.join(p) }
