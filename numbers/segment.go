@@ -105,7 +105,7 @@ func (i *Segment) Start(ctx context.Context) error {
 	if i.cfg.Strict {
 		err = i.look(ctx)
 	} else {
-		err = i.of.First(ctx, i.of.Final)
+		err = i.of.First(ctx)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("segment: open %q: %w", i.cfg.key(), unavailable(err)), i.Close())

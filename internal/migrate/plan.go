@@ -61,11 +61,6 @@ func Make(s Source, sample []int64, now time.Time) (Plan, error) {
 		return Plan{}, fmt.Errorf("migrate: layout of %s: %w", s.Name, err)
 	}
 	p := Plan{Source: s, Layout: s.Layout.WithDefaults()}
-	for _, w := range s.Workers {
-		if w < 0 || w >= s.Layout.Workers() {
-			return Plan{}, fmt.Errorf("migrate: layout of %s has no worker id %d", s.Name, w)
-		}
-	}
 	p.Source.Workers = slices.Compact(slices.Sorted(slices.Values(s.Workers)))
 	if err := p.confirm(sample, now); err != nil {
 		return p, err

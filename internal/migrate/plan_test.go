@@ -221,7 +221,6 @@ func TestContradictions(t *testing.T) {
 		"floating point, low sequences":  {with(twitter, 1), round(live, func(id int64) int64 { return int64(float64(id)) }), ""},
 		"worker ids chosen by MyBatis":   {with(named(t, "mybatis-plus"), 1), live, ""},
 		"sequences of 0, and of yitter":  {with(yitter, 1), made(yitter, always(1), always(5)), ""},
-		"a worker id that is none":       {with(yitter, 64), live, "no worker id 64"},
 		"odd rows in a stream":           {with(twitter, 1), append([]int64{0, -1, 7, 9000000000000000001}, live...), ""},
 		"odd rows, ahead by some months": {with(twitter, 1), append([]int64{encode(t, twitter, now.Add(2000*time.Hour), 1, 1)}, live...), "2000h0m0s ahead of now"},
 	} {

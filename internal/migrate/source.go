@@ -18,8 +18,8 @@ type Source struct {
 	// Chooses reports that the generator chooses worker ids itself, so that the worker id after a
 	// restart is unknown.
 	Chooses bool
-	// Workers are the worker ids of the old processes, which keep them. If it is empty, they are
-	// unknown.
+	// Workers are the worker ids of the old processes, which keep them, all of the layout. If it is
+	// empty, they are unknown.
 	Workers []int64
 
 	first int64 // the sequence that each tick begins with

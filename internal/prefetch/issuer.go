@@ -283,10 +283,10 @@ func (e *Issuer) wake() {
 	}
 }
 
-// First waits for the first numbers until ctx ends, or until final.
-func (e *Issuer) First(ctx context.Context, final func(error) bool) error {
+// First waits for the first numbers until ctx ends, or until an error is Final.
+func (e *Issuer) First(ctx context.Context) error {
 	if c := e.cur.Load(); c.n == 0 {
-		return e.advance(ctx, c, 0, final)
+		return e.advance(ctx, c, 0, e.Final)
 	}
 	return nil
 }

@@ -180,20 +180,14 @@ func short(text string) string {
 	return strconv.FormatUint(uint64(h.Sum32()), 36)
 }
 
-func (c setup) checkBusiness() error {
-	if n := int64(1) << c.Layout.BusinessBits; c.Business < 0 || c.Business >= n {
-		return fmt.Errorf("business %d is not 0 to %d, the values of the layout's %d business bits", c.Business, n-1, c.Layout.BusinessBits)
-	}
-	return nil
-}
-
 // For returns an Issuer like i for another business number.
 func (i *Issuer) For(business int64) (*Issuer, error) {
+	bits := i.cfg.Layout.BusinessBits
+	if n := int64(1) << bits; business < 0 || business >= n {
+		return nil, fmt.Errorf("history: business %d is not 0 to %d, the values of the layout's %d business bits", business, n-1, bits)
+	}
 	other := *i
 	other.cfg.Business = business
-	if err := other.cfg.checkBusiness(); err != nil {
-		return nil, fmt.Errorf("history: %w", err)
-	}
 	return &other, nil
 }
 

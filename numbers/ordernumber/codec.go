@@ -69,29 +69,22 @@ func (c *Codec) Gene(user int64) int64 { return user % c.cfg.Shards }
 //
 // Errors: ErrCapacity, ErrArgument.
 func (c *Codec) Format(at time.Time, number, user int64) (string, error) {
-	if user < 0 && c.cfg.gene() > 0 {
+	g := c.cfg.gene()
+	at = at.In(c.zone)
+	switch {
+	case user < 0 && g > 0:
 		return "", fmt.Errorf("%w: user %d is negative", ErrArgument, user)
-	}
-	year, month, day := at.In(c.zone).Date()
-	return c.join(Parts{Year: year, Month: month, Day: day, Number: number, Gene: c.Gene(max(0, user))})
-}
-
-// join is the inverse of Parse.
-func (c *Codec) join(p Parts) (string, error) {
-	switch date := time.Date(p.Year, p.Month, p.Day, 0, 0, 0, 0, time.UTC); {
-	case p.Number > c.capacity:
+	case number > c.capacity:
 		return "", fmt.Errorf("%w: %d is above %d, the greatest number of %d digits: raise Config.Digits for new order numbers, or begin a new sequence",
-			ErrCapacity, p.Number, c.capacity, c.cfg.Digits)
-	case p.Number < 0:
-		return "", fmt.Errorf("%w: number %d is negative", ErrArgument, p.Number)
-	case p.Gene < 0 || p.Gene >= c.cfg.Shards:
-		return "", fmt.Errorf("%w: gene %d is not from 0 to %d", ErrArgument, p.Gene, c.cfg.Shards-1)
-	case p.Year < 1 || p.Year > 9999 || date.Year() != p.Year || date.Month() != p.Month || date.Day() != p.Day:
-		return "", fmt.Errorf("%w: %d-%d-%d is not a date in the years 1 to 9999", ErrArgument, p.Year, p.Month, p.Day)
+			ErrCapacity, number, c.capacity, c.cfg.Digits)
+	case number < 0:
+		return "", fmt.Errorf("%w: number %d is negative", ErrArgument, number)
+	case at.Year() < 1 || at.Year() > 9999:
+		return "", fmt.Errorf("%w: the year %d is not from 1 to 9999", ErrArgument, at.Year())
 	}
-	s := fmt.Sprintf("%04d%02d%02d%0*d", p.Year, p.Month, p.Day, c.cfg.Digits, p.Number)
-	if g := c.cfg.gene(); g > 0 {
-		s += fmt.Sprintf("%0*d", g, p.Gene)
+	s := fmt.Sprintf("%s%0*d", at.Format("20060102"), c.cfg.Digits, number)
+	if g > 0 {
+		s += fmt.Sprintf("%0*d", g, c.Gene(user))
 	}
 	if c.cfg.Check {
 		s += string('0' + damm(s))

@@ -55,9 +55,7 @@ func TestFormat(t *testing.T) {
 			require.Equal(t, c.number, parts.Number)
 			require.Equal(t, c.gene, parts.Gene)
 			require.Equal(t, c.gene, codec.Gene(max(0, c.user)))
-			again, err := codec.Join(parts)
-			require.NoError(t, err)
-			require.Equal(t, got, again)
+			require.Equal(t, got[:8], noon(parts.Year, parts.Month, parts.Day).Format("20060102"))
 		})
 	}
 }
@@ -76,23 +74,13 @@ func TestFormatRefuses(t *testing.T) {
 		{day, math.MaxInt64, 1, ordernumber.ErrCapacity, "Config.Digits"},
 		{day, -1, 1, ordernumber.ErrArgument, "number -1"},
 		{day, 1, -1, ordernumber.ErrArgument, "user -1"},
-		{noon(10_000, 1, 1), 1, 1, ordernumber.ErrArgument, "10000-1-1"},
-		{noon(0, 1, 1), 1, 1, ordernumber.ErrArgument, "0-1-1"},
+		{noon(10_000, 1, 1), 1, 1, ordernumber.ErrArgument, "the year 10000"},
+		{noon(0, 1, 1), 1, 1, ordernumber.ErrArgument, "the year 0"},
 	} {
 		s, err := c.Format(f.at, f.number, f.user)
 		require.ErrorIs(t, err, f.want)
 		require.ErrorContains(t, err, f.text)
 		require.Empty(t, s)
-	}
-	for _, p := range []ordernumber.Parts{
-		{Year: 2026, Month: 2, Day: 29},
-		{Year: 2026, Month: 13, Day: 1},
-		{Year: 2026, Month: 1},
-		{Year: 2026, Month: 1, Day: 1, Gene: 100},
-		{Year: 2026, Month: 1, Day: 1, Gene: -1},
-	} {
-		_, err := c.Join(p)
-		require.ErrorIs(t, err, ordernumber.ErrArgument, p)
 	}
 }
 
@@ -206,7 +194,7 @@ func FuzzParse(f *testing.F) {
 				require.ErrorIs(t, err, ordernumber.ErrSyntax)
 				continue
 			}
-			again, err := c.Join(p)
+			again, err := c.Format(noon(p.Year, p.Month, p.Day), p.Number, p.Gene)
 			require.NoError(t, err)
 			require.Equal(t, s, again)
 		}
