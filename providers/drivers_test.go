@@ -11,6 +11,7 @@ import (
 
 	"github.com/libtnb/sqlite"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/fx/fxtest"
 	"gorm.io/driver/mysql"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -120,10 +121,21 @@ func TestDriverOfADSN(t *testing.T) {
 
 func openDB(t *testing.T, dsn string) *gorm.DB {
 	t.Helper()
-	db, err := sqlopen.Open(t.Context(), sqldb.Config{DSN: secret.String(dsn)}, nil, drivers...)
+	db, err := openConfig(t, sqldb.Config{DSN: secret.String(dsn)})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, sqlopen.Close(db)) })
 	return db
+}
+
+// openConfig opens a database as the modules do, until the end of the test.
+func openConfig(t *testing.T, c sqldb.Config) (*gorm.DB, error) {
+	t.Helper()
+	lifecycle := fxtest.NewLifecycle(t)
+	db, err := sqlopen.New(drivers...)(sqlopen.Params{Config: c, Lifecycle: lifecycle})
+	if err == nil {
+		lifecycle.RequireStart()
+		t.Cleanup(func() { lifecycle.RequireStop() })
+	}
+	return db, err
 }
 
 // When two pools write one SQLite file concurrently, every transaction succeeds.

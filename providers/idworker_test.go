@@ -16,7 +16,6 @@ import (
 	"github.com/snowlease/snowlease/idworker"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/providers"
-	"github.com/snowlease/snowlease/providers/internal/sqlopen"
 	"github.com/snowlease/snowlease/providers/redis"
 	"github.com/snowlease/snowlease/providers/sqlite"
 	"github.com/snowlease/snowlease/redisseq"
@@ -27,9 +26,8 @@ import (
 func TestWithIDWorker(t *testing.T) {
 	t.Parallel()
 	onSQLite, onRedis := providers.Config{DB: sqliteConfig(t)}, providers.Config{Redis: redis.Config{Addrs: []string{miniredis.RunT(t).Addr()}}}
-	db, err := sqlopen.Open(t.Context(), onSQLite.DB, nil, drivers...)
+	db, err := openConfig(t, onSQLite.DB)
 	require.NoError(t, err)
-	defer func() { require.NoError(t, sqlopen.Close(db)) }()
 	inSQLite, err := gormdb.Center(db)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, inSQLite.Close()) }()

@@ -21,8 +21,6 @@ import (
 
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/providers"
-	pgdriver "github.com/snowlease/snowlease/providers/internal/postgres"
-	"github.com/snowlease/snowlease/providers/internal/sqlopen"
 	"github.com/snowlease/snowlease/providers/mysql"
 	"github.com/snowlease/snowlease/providers/postgres"
 	"github.com/snowlease/snowlease/providers/redis"
@@ -165,14 +163,14 @@ func TestPasswordsStayOutOfErrors(t *testing.T) {
 		"sqlite": {"app.db?_auth_pass=" + password + "%zz", "app.db&_auth_pass=" + password, "file:app.db;key=" + password},
 	} {
 		for _, dsn := range dsns {
-			db, err := sqlopen.Open(t.Context(), sqldb.Config{Driver: driver, DSN: secret.String(dsn)}, nil, drivers...)
+			db, err := openConfig(t, sqldb.Config{Driver: driver, DSN: secret.String(dsn)})
 			require.Nil(t, db)
 			require.ErrorContains(t, err, "providers: db.dsn is not a "+driver+" DSN")
 			require.NotContains(t, err.Error(), password)
 			require.NotContains(t, err.Error(), "s3cr3t")
 		}
 	}
-	_, err := sqlopen.Open(t.Context(), sqldb.Config{Driver: "postgres", DSN: "host=127.0.0.1 sslmode=verify-full sslrootcert=/does/not/exist"}, nil, pgdriver.Driver())
+	_, err := openConfig(t, sqldb.Config{Driver: "postgres", DSN: "host=127.0.0.1 sslmode=verify-full sslrootcert=/does/not/exist"})
 	require.ErrorContains(t, err, "/does/not/exist")
 
 	_, err = redis.Open(t.Context(), redis.Config{Addrs: []string{"redis://app:" + password + "@127.0.0.1:1"}})

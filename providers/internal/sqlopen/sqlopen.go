@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -62,47 +61,13 @@ type Params struct {
 // The start of the application fails if the database does not answer. The stop closes the pool
 // after everything built on it has stopped, and so after the worker id is released.
 func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
-	return func(p Params) (*gorm.DB, error) {
-		db, ping, err := open(context.Background(), p.Config, p.Logger, drivers)
-		if err != nil {
-			return nil, err
-		}
-		// These must be two hooks, since fx skips the OnStop of a hook whose OnStart failed.
-		p.Lifecycle.Append(fx.StopHook(func() error { return Close(db) }))
-		p.Lifecycle.Append(fx.StartHook(ping))
-		return db, nil
-	}
+	return func(p Params) (*gorm.DB, error) { return open(p, drivers) }
 }
 
-// Open opens the database of c with one of the drivers, without fx, and pings it within ctx and
-// the connect timeout. The caller must close it with Close. Open logs failed and slow statements
-// to log, unless log is nil.
-func Open(ctx context.Context, c sqldb.Config, log *slog.Logger, drivers ...Driver) (*gorm.DB, error) {
-	db, ping, err := open(ctx, c, log, drivers)
-	if err != nil {
-		return nil, err
-	}
-	if err := ping(ctx); err != nil {
-		return nil, errors.Join(err, Close(db))
-	}
-	return db, nil
-}
-
-// Close closes the pool of a db that Open returned.
-func Close(db *gorm.DB) error {
-	pool, err := db.DB()
-	if err == nil {
-		err = pool.Close()
-	}
-	if err != nil {
-		return fmt.Errorf("providers: close the database: %w", err)
-	}
-	return nil
-}
-
-func open(ctx context.Context, c sqldb.Config, log *slog.Logger, drivers []Driver) (*gorm.DB, func(context.Context) error, error) {
+func open(p Params, drivers []Driver) (*gorm.DB, error) {
+	c, log := p.Config, p.Logger
 	if err := c.Validate(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c = c.WithDefaults()
 	i := slices.IndexFunc(drivers, func(d Driver) bool { return d.Name == c.Driver })
@@ -111,26 +76,26 @@ func open(ctx context.Context, c sqldb.Config, log *slog.Logger, drivers []Drive
 		for _, d := range drivers {
 			linked = append(linked, d.Name)
 		}
-		return nil, nil, fmt.Errorf("providers: db.driver %q is not linked into this program: set one of: %s", c.Driver, strings.Join(linked, ", "))
+		return nil, fmt.Errorf("providers: db.driver %q is not linked into this program: set one of: %s", c.Driver, strings.Join(linked, ", "))
 	}
 	d := drivers[i]
-	bounded, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
+	bounded, cancel := context.WithTimeout(context.Background(), c.ConnectTimeout)
 	defer cancel()
 	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
 	if err != nil {
-		return nil, nil, fmt.Errorf("providers: db.dsn is not a %s DSN (%w): write it like %s", d.Name, err, d.Form)
+		return nil, fmt.Errorf("providers: db.dsn is not a %s DSN (%w): write it like %s", d.Name, err, d.Form)
 	}
 	unreachable := func(err error) error {
 		return fmt.Errorf("providers: %s at %s: cannot connect: %w: check %s", d.Name, cmp.Or(t.Address, "the host of db.dsn"), dsn.Hide(err, t.Address, string(c.DSN)), d.Hint)
 	}
 	if t.Err != nil {
-		return nil, nil, unreachable(t.Err)
+		return nil, unreachable(t.Err)
 	}
 	db, err := gorm.Open(t.Dialector, &gorm.Config{
 		// An application whose configuration chooses the driver needs errors that do not depend on the
 		// driver, such as gorm.ErrDuplicatedKey.
 		TranslateError: true,
-		// ping does so below, within a context.
+		// The start hook pings, within a context.
 		DisableAutomaticPing: true,
 		Logger:               gormLogger(log, c.SlowQuery),
 	})
@@ -139,7 +104,7 @@ func open(ctx context.Context, c sqldb.Config, log *slog.Logger, drivers []Drive
 		pool, err = db.DB()
 	}
 	if err != nil {
-		return nil, nil, unreachable(err)
+		return nil, unreachable(err)
 	}
 	pool.SetMaxOpenConns(c.MaxOpen)
 	pool.SetMaxIdleConns(c.MaxIdle)
@@ -151,7 +116,9 @@ func open(ctx context.Context, c sqldb.Config, log *slog.Logger, drivers []Drive
 		pool.SetConnMaxLifetime(0)
 		pool.SetConnMaxIdleTime(0)
 	}
-	ping := func(ctx context.Context) error {
+	// These must be two hooks, since fx skips the OnStop of a hook whose OnStart failed.
+	p.Lifecycle.Append(fx.StopHook(pool.Close))
+	p.Lifecycle.Append(fx.StartHook(func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 		defer cancel()
 		if err := pool.PingContext(ctx); err != nil {
@@ -161,8 +128,8 @@ func open(ctx context.Context, c sqldb.Config, log *slog.Logger, drivers []Drive
 			log.InfoContext(ctx, "database is open", "driver", d.Name, "address", t.Address)
 		}
 		return nil
-	}
-	return db, ping, nil
+	}))
+	return db, nil
 }
 
 // gormLogger logs failed and slow statements, without their values, which may be private.

@@ -4,24 +4,29 @@ import (
 	"context"
 	"fmt"
 
+	"go.uber.org/fx"
+	"gorm.io/gorm"
+
 	"github.com/snowlease/snowlease/providers/internal/mysql"
 	"github.com/snowlease/snowlease/providers/internal/sqlite"
 	"github.com/snowlease/snowlease/providers/internal/sqlopen"
 	"github.com/snowlease/snowlease/providers/sqldb"
 )
 
-// Open is for applications without fx. This program links two drivers.
-func ExampleOpen() {
+// This program links two drivers.
+func ExampleNew() {
+	newDB := sqlopen.New(mysql.Driver(), sqlite.Driver())
 	ctx := context.Background()
-	db, err := sqlopen.Open(ctx, sqldb.Config{Driver: "sqlite", DSN: ":memory:"}, nil, mysql.Driver(), sqlite.Driver())
-	if err != nil {
+	app := fx.New(fx.NopLogger, fx.Supply(sqldb.Config{Driver: "sqlite", DSN: ":memory:"}), fx.Provide(newDB),
+		fx.Invoke(func(db *gorm.DB) { fmt.Println(db.Name()) }))
+	if err := app.Start(ctx); err != nil {
 		fmt.Println(err)
-		return
 	}
-	defer sqlopen.Close(db)
-	fmt.Println(db.Name())
+	if err := app.Stop(ctx); err != nil {
+		fmt.Println(err)
+	}
 
-	_, err = sqlopen.Open(ctx, sqldb.Config{Driver: "postgres", DSN: "host=db dbname=orders"}, nil, mysql.Driver(), sqlite.Driver())
+	_, err := newDB(sqlopen.Params{Config: sqldb.Config{Driver: "postgres", DSN: "host=db dbname=orders"}})
 	fmt.Println(err)
 	// Output:
 	// sqlite
