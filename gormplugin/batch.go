@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"sync/atomic"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
@@ -12,16 +13,39 @@ import (
 
 // A batch holds the ids of one statement. It is the context of that statement, because GORM
 // copies clauses and settings when it begins a transaction, but not the context. Contexts of
-// other statements may be derived from it.
+// other statements may be derived from it. It fills a cache line.
 type batch struct {
 	context.Context //nolint:containedctx // a batch is a context
 	stmt            *gorm.Statement
 	key             *key
-	ids             []int64
-	rows            []uintptr // the structs or maps that got ids, in the order of ids
-	id              [1]int64  // used for a single row
+	timer           atomic.Pointer[timer] // of the wait for the ids
+	id              [1]int64              // the ids and rows if there is one row
 	row             [1]uintptr
-	waiting         waiting
+	*list           // nil for a single struct in a statement without clauses, like most
+}
+
+// A list is what other batches have in addition.
+type list struct {
+	ids   []int64
+	rows  []uintptr // the structs or maps that got ids, in the order of ids
+	plain bool      // the statement has no clauses, and its rows are structs
+}
+
+// newBatch returns a batch for n ids, without a list if single is set.
+func newBatch(stmt *gorm.Statement, k *key, n int, single bool) *batch {
+	if single {
+		return &batch{Context: stmt.Context, stmt: stmt, key: k}
+	}
+	both := &struct {
+		batch
+		list
+	}{}
+	b := &both.batch
+	b.Context, b.stmt, b.key, b.list = stmt.Context, stmt, k, &both.list
+	if b.ids, b.rows = b.id[:], b.row[:0]; n > 1 {
+		b.ids, b.rows = make([]int64, n), make([]uintptr, 0, n)
+	}
+	return b
 }
 
 type batchKey struct{}
@@ -33,23 +57,53 @@ func (b *batch) Value(k any) any {
 	return b.Context.Value(k)
 }
 
-// settleBatch runs after the INSERT. If the INSERT was refused or not sent, it clears the ids
+// batchOf returns the batch of a statement, if it has one. Other callbacks may have put a context
+// around it.
+func batchOf(stmt *gorm.Statement) (b *batch, ok bool) {
+	if b, ok = stmt.Context.(*batch); !ok {
+		b, ok = stmt.Context.Value(batchKey{}).(*batch)
+	}
+	return b, ok && b.stmt == stmt
+}
+
+// settle is the GORM callback that runs after the INSERT.
+func settle(db *gorm.DB) {
+	b, ok := batchOf(db.Statement)
+	if ok && b.simple() {
+		b.settle(db)
+		return
+	}
+	settleMaps(db)
+	settleRows(db)
+	if ok {
+		b.settle(db)
+	}
+	settleFound(db)
+}
+
+// settle ends the batch. If the INSERT was refused or not sent, it clears the ids
 // that the plugin gave the values: GORM takes a value with a key for an existing row, which
 // Save updates and First queries. Otherwise the outcome may be unknown, and the values keep
 // their ids so that another attempt cannot store them twice.
-func (p *plugin) settleBatch(db *gorm.DB) {
+func (b *batch) settle(db *gorm.DB) {
 	stmt := db.Statement
-	b, ok := stmt.Context.Value(batchKey{}).(*batch)
-	if !ok || b.stmt != stmt {
-		return
-	}
 	if stmt.Context == b { // not the batch of an outer statement
 		stmt.Context = b.Context
 	}
 	if db.Error != nil && (stmt.SQL.Len() == 0 || refused(db)) {
 		b.takeBack(stmt)
 	}
-	b.ids, b.rows = nil, nil
+	if b.row[0] = 0; b.list != nil {
+		*b.list = list{}
+	}
+}
+
+// simple reports whether fill has prepared nothing but b, which has not ended.
+func (b *batch) simple() bool {
+	if b.list == nil {
+		return b.row[0] != 0
+	}
+	return b.plain
 }
 
 // refused reports whether the statement's error proves that the INSERT stored nothing. The
@@ -70,9 +124,13 @@ func refused(db *gorm.DB) bool {
 // takeBack zeroes the keys that b set. It leaves keys that a hook has replaced.
 func (b *batch) takeBack(stmt *gorm.Statement) {
 	k := b.key
-	texts := make(map[uintptr]string, len(b.rows))
-	for i, row := range b.rows {
-		if v, err := k.value(b.ids[i]); err == nil {
+	got := b.list
+	if got == nil {
+		got = &list{ids: b.id[:], rows: b.row[:]}
+	}
+	texts := make(map[uintptr]string, len(got.rows))
+	for i, row := range got.rows {
+		if v, err := k.value(got.ids[i]); err == nil {
 			texts[row] = utils.ToStringKey(v)
 		}
 	}

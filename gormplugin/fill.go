@@ -53,18 +53,22 @@ func (p *plugin) fillStructs(db *gorm.DB, k *key) error {
 	if ok, err := k.heldBy(rows.Type()); !ok {
 		return err
 	}
+	if plain && k.plain && length(rows) == 1 {
+		return p.fillOne(db, k, rowAt(rows, 0))
+	}
 	empty, err := k.visit(stmt.Context, rows, nil)
 	if err != nil {
 		return err
 	}
 	if empty > 0 && !addressable(rows) {
-		return fmt.Errorf("%w: the key of a %s passed by value cannot be set; pass a pointer", gorm.ErrInvalidValue, rows.Type())
+		return byValue(rows)
 	}
 	if empty > 0 {
-		b, err := p.reserve(db, k, empty)
+		b, err := p.reserve(db, k, empty, false)
 		if err != nil {
 			return err
 		}
+		b.plain = plain
 		filled, err := k.visit(stmt.Context, rows, b)
 		if err != nil {
 			return err
@@ -80,6 +84,30 @@ func (p *plugin) fillStructs(db *gorm.DB, k *key) error {
 		k.watch(db, rows)
 	}
 	return nil
+}
+
+// fillOne is fillStructs for the most frequent statement, an INSERT of one struct.
+func (p *plugin) fillOne(db *gorm.DB, k *key, row reflect.Value) error {
+	if !row.IsValid() {
+		return nil
+	}
+	slot := k.slot(row)
+	if !slot.IsZero() {
+		return nil
+	}
+	if !row.CanAddr() {
+		return byValue(db.Statement.ReflectValue)
+	}
+	b, err := p.reserve(db, k, 1, true)
+	if err != nil {
+		return err
+	}
+	b.row[0] = row.UnsafeAddr()
+	return k.set(db.Statement.Context, slot, b.id[0])
+}
+
+func byValue(rows reflect.Value) error {
+	return fmt.Errorf("%w: the key of a %s passed by value cannot be set; pass a pointer", gorm.ErrInvalidValue, rows.Type())
 }
 
 // separate handles pointers that are listed twice, which took one id. An INSERT with ON

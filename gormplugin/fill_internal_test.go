@@ -43,15 +43,19 @@ func TestBatchBelongsToItsStatement(t *testing.T) {
 		b, ok := tx.Statement.Context.(*batch)
 		if ok && b.stmt == tx.Statement && !copied {
 			copied = true
-			require.NoError(t, tx.Session(&gorm.Session{}).Create(&row{Model{ID: 1 << 40}}).Error)
+			require.NoError(t, tx.Session(&gorm.Session{}).Create(&row{Model{ID: 1<<40 + b.id[0]}}).Error)
 			require.True(t, tx.Statement.Context == b)
-			require.Equal(t, []int64{1}, b.ids)
+			require.NotZero(t, b.id[0])
+			require.True(t, b.list == nil || len(b.ids) == 1)
 		}
 	}))
-	tx := db.Session(&gorm.Session{}).Where("id", 0)
-	require.NoError(t, tx.Create(&row{}).Error)
-	require.True(t, copied)
-	require.Equal(t, context.Background(), tx.Statement.Context)
+	for _, session := range []*gorm.DB{db, db.Where("id", 0)} {
+		copied = false
+		tx := session.Create(&row{})
+		require.NoError(t, tx.Error)
+		require.True(t, copied)
+		require.Equal(t, context.Background(), tx.Statement.Context)
+	}
 
 	// A context that another plugin has put around remains.
 	var around context.Context
@@ -59,7 +63,14 @@ func TestBatchBelongsToItsStatement(t *testing.T) {
 		around = context.WithValue(tx.Statement.Context, &copied, true)
 		tx.Statement.Context = around
 	}))
-	tx = db.Create(&row{})
+	r := &row{}
+	tx := db.Create(r)
 	require.NoError(t, tx.Error)
 	require.True(t, tx.Statement.Context == around)
+
+	// The batch in it has ended: the same statement is refused for a key that it did not set.
+	filled := r.ID
+	require.NotZero(t, filled)
+	require.Error(t, tx.Create(r).Error)
+	require.Equal(t, filled, r.ID)
 }

@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -34,6 +35,7 @@ const (
 
 // A key describes the field of a model to fill, and how to fill it.
 type key struct {
+	plugin  *plugin
 	field   *schema.Field
 	kind    kind
 	convert func(*schema.Field, int64) (any, error)
@@ -49,15 +51,33 @@ type key struct {
 	err     error // why a zero key cannot be filled
 }
 
-// keyOf returns the key of a model, or nil if the plugin leaves the model alone. The map stays
-// small, because GORM keeps one Schema per model.
+// keyOf returns the key of a model, or nil if the plugin leaves the model alone. Each INSERT looks
+// it up, in a map that does not change, because a lookup in a sync.Map takes longer.
 func (f *filler) keyOf(stmt *gorm.Statement) *key {
-	s := stmt.Schema
-	if k, ok := f.keys.Load(s); ok {
-		return k.(*key)
+	if keys := f.keys.Load(); keys != nil {
+		if k, ok := (*keys)[stmt.Schema]; ok {
+			return k
+		}
 	}
-	k, _ := f.keys.LoadOrStore(s, f.newKey(s, stmt.Name()))
-	return k.(*key)
+	return f.learn(stmt.Schema, stmt.Name())
+}
+
+// learn adds the key of a model to a copy of the map. The map stays small, because GORM keeps one
+// Schema per model.
+func (f *filler) learn(s *schema.Schema, dialect string) *key {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	keys := map[*schema.Schema]*key{}
+	if old := f.keys.Load(); old != nil {
+		maps.Copy(keys, *old)
+	}
+	k, ok := keys[s]
+	if !ok {
+		k = f.newKey(s, dialect)
+		keys[s] = k
+		f.keys.Store(&keys)
+	}
+	return k
 }
 
 func (p *plugin) newKey(s *schema.Schema, dialect string) *key {
@@ -66,7 +86,7 @@ func (p *plugin) newKey(s *schema.Schema, dialect string) *key {
 	if err == nil && (field == nil || !field.Creatable || !tagged && (p.cfg.TaggedOnly || hasSource(s, field))) {
 		return nil
 	}
-	k := &key{field: field, convert: p.cfg.Convert, gen: p.source, most: math.MaxInt64, err: err}
+	k := &key{plugin: p, field: field, convert: p.cfg.Convert, gen: p.source, most: math.MaxInt64, err: err}
 	if err != nil {
 		return k
 	}

@@ -69,7 +69,7 @@ func (p *plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 		}
 	}
 	if empty > 0 {
-		if b, err = p.reserve(db, k, empty); err != nil {
+		if b, err = p.reserve(db, k, empty, false); err != nil {
 			return err
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/snowflake"
@@ -29,6 +31,7 @@ type plugin struct {
 	cfg     Config
 	waited  error // the cause of a context that ends after Config.Wait
 	exclude map[string]bool
+	untimed timer // of a wait that ended before its timer started
 }
 
 // New returns a plugin that fills primary keys with ids of source, such as a *snowlease.Worker.
@@ -82,18 +85,14 @@ func (p *plugin) Initialize(db *gorm.DB) error {
 		return err
 	}
 	// The keys must be right before GORM saves the rows that refer to them.
-	return db.Callback().Create().After("gorm:create").Before("gorm:save_after_associations").Register("idworker:settle", func(db *gorm.DB) {
-		settleMaps(db)
-		settleRows(db)
-		p.settleBatch(db)
-		settleFound(db)
-	})
+	return db.Callback().Create().After("gorm:create").Before("gorm:save_after_associations").Register("idworker:settle", settle)
 }
 
 // A filler is a plugin on one database. Its state is freed with the *gorm.DB.
 type filler struct {
 	*plugin
-	keys sync.Map // *schema.Schema -> *key
+	keys atomic.Pointer[map[*schema.Schema]*key] // learn replaces the map
+	mu   sync.Mutex                              // of learn
 }
 
 // excluded reports whether the statement inserts into a table of Config.Exclude.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -17,22 +16,22 @@ import (
 
 const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list idworker.GORM before every module that writes, so that the worker starts before them and stops after them"
 
-// reserve returns a batch with n ids of one reservation. The statement keeps the batch until
-// its end.
-func (p *plugin) reserve(db *gorm.DB, k *key, n int) (*batch, error) {
+// reserve returns a batch with n ids of one reservation, with a list unless it is of a single struct
+// in a statement without clauses. The statement keeps the batch until its end.
+func (p *plugin) reserve(db *gorm.DB, k *key, n int, single bool) (*batch, error) {
 	if k.err != nil {
 		return nil, k.err
 	}
 	k.warn(db)
-	b := &batch{Context: db.Statement.Context, stmt: db.Statement, key: k}
-	if b.ids, b.rows = b.id[:], b.row[:0]; n > 1 {
-		b.ids, b.rows = make([]int64, n), make([]uintptr, 0, n)
+	b := newBatch(db.Statement, k, n, single)
+	ids := b.id[:]
+	if n > 1 {
+		ids = b.ids
 	}
-	b.waiting = waiting{Context: b.Context, plugin: p}
 	b.stmt.Context = b
-	err := p.await(b)
+	err := p.await(b, ids)
 	if err == nil {
-		return b, k.holds(b.ids)
+		return b, k.holds(ids)
 	}
 	early := errors.Is(err, generator.ErrNotStarted) || errors.Is(err, generator.ErrClosed) || errors.Is(err, numbers.ErrClosed)
 	// An error with a second cause, such as a quarantine, is not about the order of modules.
@@ -53,15 +52,15 @@ func (k *key) holds(numbers []int64) error {
 	return nil
 }
 
-// await gets the ids of b within Config.Wait. It checks the parent context first, because a
+// await gets ids within Config.Wait. It checks the parent context first, because a
 // source with available ids does not.
-func (p *plugin) await(b *batch) error {
-	parent, ctx := b.Context, &b.waiting
+func (p *plugin) await(b *batch, ids []int64) error {
+	parent, ctx := b.Context, (*waiting)(b)
 	if err := parent.Err(); err != nil {
 		return err
 	}
 	defer ctx.stop()
-	err := b.key.gen.NextIDs(ctx, b.ids)
+	err := b.key.gen.NextIDs(ctx, ids)
 	ended := parent.Err()
 	if err != nil && ended == nil && ctx.Err() != nil {
 		ended = p.waited
@@ -72,26 +71,37 @@ func (p *plugin) await(b *batch) error {
 	return err
 }
 
-// waiting is a context that ends after Config.Wait. It starts its timer at the first call of a
-// method; a source with available ids calls none.
-type waiting struct {
-	context.Context //nolint:containedctx // waiting is a context
-	plugin          *plugin
-	timed           sync.Once
+// waiting is a batch as the context that ends after Config.Wait. It starts its timer at the first
+// call of a method; a source with available ids calls none.
+type waiting batch
+
+// A timer is the context of a wait that has begun, or nil for a wait that ended before it began.
+type timer struct {
+	context.Context //nolint:containedctx // a timer is a context
 	cancel          context.CancelFunc
 }
 
 func (w *waiting) begin() context.Context {
-	w.timed.Do(func() {
-		w.Context, w.cancel = context.WithTimeoutCause(w.Context, w.plugin.cfg.Wait, w.plugin.waited)
-	})
-	return w.Context
+	t := w.timer.Load()
+	if t == nil {
+		p := w.key.plugin
+		t = new(timer)
+		t.Context, t.cancel = context.WithTimeoutCause(w.Context, p.cfg.Wait, p.waited)
+		if !w.timer.CompareAndSwap(nil, t) {
+			t.cancel()
+			t = w.timer.Load()
+		}
+	}
+	if t.Context == nil {
+		return w.Context
+	}
+	return t.Context
 }
 
 // stop ends the context. Without a timer, the context then behaves like its parent.
 func (w *waiting) stop() {
-	if w.timed.Do(func() {}); w.cancel != nil {
-		w.cancel()
+	if !w.timer.CompareAndSwap(nil, &w.key.plugin.untimed) {
+		w.timer.Load().cancel()
 	}
 }
 
