@@ -4,11 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"sync/atomic"
 
 	"github.com/snowlease/snowlease/internal/bounded"
+	"github.com/snowlease/snowlease/internal/engine"
 	"github.com/snowlease/snowlease/internal/option"
-	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/internal/sqlconn"
 	"github.com/snowlease/snowlease/internal/sqlnumbers"
 	"github.com/snowlease/snowlease/lease"
@@ -20,11 +19,9 @@ var _ lease.Center = (*Center)(nil)
 // Center is a lease.Center on a SQL database. It is safe for concurrent use. One
 // Center serves any number of namespaces.
 type Center struct {
-	conn    *sqlconn.Conn
+	*engine.Center
+	store   *store
 	numbers *sqlnumbers.Store
-	beside  *sqlconn.Conn // of numbers
-	gate    chan struct{} // has an element while a call prepares
-	ready   atomic.Bool   // the tables exist
 }
 
 // Open returns a center with a pool of its own, of a driver that the program imports:
@@ -63,21 +60,25 @@ func centerOn(c *sqlconn.Conn, err error) (*Center, error) {
 	if err != nil {
 		return nil, err
 	}
-	center := &Center{conn: c, gate: make(chan struct{}, 1)}
-	center.numbers, center.beside = sqlnumbers.Beside(c)
+	s := &store{Conn: c, gate: make(chan struct{}, 1)}
+	center := &Center{Center: engine.New(s, lease.MaxPool), store: s}
+	center.numbers, s.beside = sqlnumbers.Beside(c)
 	return center, nil
 }
 
-// String returns the name of the database without secrets, such as
-// "mysql 127.0.0.1:3306/app". After New it is the dialect only.
-func (c *Center) String() string { return c.conn.Name }
+// Acquire lends a free worker id: the one that a ticket chooses, or else the least
+// recently used. It takes 4 statements, and a fifth to delete the ticket of the former
+// holder; the first call takes more, a repeated one 2. Errors are those of lease.Center.
+func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	c.store.Reopen()
+	return c.Center.Acquire(ctx, req)
+}
 
 // Extras returns all fields of lease.Extras except Uniqueness.
 func (c *Center) Extras() lease.Extras {
-	o := operator{c}
-	return lease.Extras{
-		Name: c.String(), Warnings: c.conn.Warnings(), Lister: o, Operator: o, Init: c.init, Examine: c.examine, Base: c,
-	}
+	x := c.Center.Extras()
+	x.Warnings, x.Examine, x.Base = c.store.Warnings(), c.examine, c
+	return x
 }
 
 // Numbers returns the store of small numbers in the database, in the table snowlease_segment with
@@ -98,8 +99,8 @@ func (c *Center) Numbers() numbers.Store { return c.numbers }
 // Close closes the pools that the center opened. The next Acquire opens the pool of the leases again,
 // and the next call of Numbers its own. Close releases no worker id.
 func (c *Center) Close() error {
-	defer c.beside.Reopen()
-	return errors.Join(c.beside.Close(), c.conn.Close())
+	defer c.store.beside.Reopen()
+	return errors.Join(c.store.beside.Close(), c.store.Close())
 }
 
 // examine checks the database, its settings and the account's rights.
@@ -109,46 +110,5 @@ func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	return c.conn.Examine(ctx), nil
-}
-
-// Slots implements lease.Lister. It returns none if the namespace has no record, and fails if
-// the tables do not exist yet.
-func (c operator) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
-	if err := lease.CheckNamespace(namespace); err != nil {
-		return nil, err
-	}
-	ctx, cancel := bounded.Context(ctx)
-	defer cancel()
-	slots, err := c.list(ctx, namespace)
-	return slots, c.conn.Wrap(ctx, "list worker ids", err)
-}
-
-func (c *Center) list(ctx context.Context, namespace string) ([]lease.Slot, error) {
-	if err := c.conn.Server(ctx, false); err != nil {
-		return nil, err
-	}
-	pool := int64(lease.MaxPool)
-	if r, err := c.onRecord(ctx, namespace); err == nil && r.Pin.Err() == nil {
-		pool = min(pool, r.Pin.Pool) // others may have written rows beyond it
-	}
-	type row struct {
-		lease.Slot
-		floor int64
-	}
-	rows, err := sqlconn.All(ctx, c.conn, nil, "slots", sqlconn.Args{"ns": namespace, "pool": pool}, func(s *row) []any {
-		return []any{&s.Worker, &s.Token, &s.floor, &s.Holder, &s.Since, &s.Expires, &s.HighWater, &s.Now}
-	})
-	var slots []lease.Slot
-	for _, s := range rows {
-		r := rules.Slot{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.floor, Expires: s.Expires, Mark: s.HighWater}
-		if err := r.Check(s.Worker); err != nil {
-			return nil, err
-		}
-		slots = append(slots, s.Slot)
-	}
-	if c.conn.TableMissing(err) {
-		err = c.conn.NoTable("slot")
-	}
-	return slots, err
+	return c.store.Examine(ctx), nil
 }

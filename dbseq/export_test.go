@@ -13,19 +13,19 @@ import (
 // ReadFrom makes c read the clock and, unless it is empty, the incarnation from SQL expressions
 // instead of the server's. {clock} is the server's.
 func (c *Center) ReadFrom(now, incarnation string) {
-	c.conn.Set.Clock, c.conn.Set.Incarnation = now, incarnation
+	c.store.Set.Clock, c.store.Set.Incarnation = now, incarnation
 	if incarnation == "" {
 		return
 	}
-	if err := c.conn.Server(context.Background(), true); err != nil {
+	if err := c.store.Server(context.Background(), true); err != nil {
 		panic(err)
 	}
 }
 
 // Autocommit makes c rely on its pool to commit each statement, as on that of Open.
 func (c *Center) Autocommit() {
-	c.conn.Own = true
-	c.numbers, c.beside = sqlnumbers.Beside(c.conn)
+	c.store.Own = true
+	c.numbers, c.store.beside = sqlnumbers.Beside(c.store.Conn)
 }
 
 // ClockValues returns how many values a clock has within a statement that reads it in two
@@ -37,7 +37,7 @@ func (c *Center) ClockValues(ctx context.Context, now string) (int64, error) {
 		"sql/clocks.sql":   {Data: []byte(strings.ReplaceAll(text, "{now}", cmp.Or(now, "{now}")))},
 		"schema/mysql.sql": {}, "schema/postgres.sql": {}, "schema/sqlite.sql": {},
 	}
-	b := c.conn.Beside(t)
+	b := c.store.Beside(t)
 	defer b.Close()
 	return sqlconn.Number(ctx, b, "clocks", sqlconn.Args{"pool": int64(100000)})
 }

@@ -129,16 +129,21 @@ func (tx failingTx) Rollback() error {
 func TestRecordsThatChangeAllTheTime(t *testing.T) {
 	t.Parallel()
 	db, c, n, g := ready(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	changes := 0
 	n.before = func(_ int64, query string) error {
 		switch {
 		case strings.Contains(query, "m.ns IS NOT NULL"):
 			return db.Exec("UPDATE snowlease_slot SET ns = 'away' WHERE ns = 'orders' AND slot = 1").Error
 		case strings.HasPrefix(query, "UPDATE snowlease_meta"):
+			if changes++; changes == 4 {
+				cancel()
+			}
 			return db.Exec("UPDATE snowlease_slot SET ns = 'orders' WHERE ns = 'away'").Error
 		}
 		return nil
 	}
-	_, err := c.Acquire(t.Context(), request("orders", 2))
+	_, err := c.Acquire(ctx, request("orders", 2))
 	require.ErrorContains(t, err, "several servers")
 	n.before = nil
 	rawExec(t, db, "UPDATE snowlease_slot SET ns = 'orders' WHERE ns = 'away'")

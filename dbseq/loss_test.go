@@ -299,6 +299,30 @@ func pausedBefore(t *testing.T, n *counter, table string, call func() error) (re
 	}
 }
 
+// TestAllLostWhileItIsCreated: the slots show greater times than the member has that creates the record of
+// the namespace. It allows for these although the slots are lost too by its next look.
+func TestAllLostWhileItIsCreated(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		s, c, n := countedByAClock(t, e, dsn)
+		greater := request("orders", 1)
+		greater.MaxTTL *= 2
+		require.NoError(t, s.center(t).Extras().Init(t.Context(), greater))
+		rawExec(t, s.db, "DELETE FROM snowlease_meta")
+		created := false
+		n.before = func(_ int64, query string) error {
+			if created && strings.Contains(query, "m.ns IS NOT NULL") {
+				created = false
+				rawExec(t, s.db, "DELETE FROM snowlease_slot")
+			}
+			created = created || strings.Contains(query, "INTO snowlease_meta")
+			return nil
+		}
+		now := number(t, s.db, "SELECT ms FROM snowlease_host")
+		require.GreaterOrEqual(t, requireQuarantine(t, c, request("orders", 1)).Until.UnixMilli(), now+greater.Pin().Hold().Milliseconds())
+		require.EqualValues(t, 1, number(t, s.db, "SELECT COUNT(*) FROM snowlease_slot"))
+	})
+}
+
 // TestInitBesideAPartialLoss: Init finds nothing and pauses. Others open the namespace and lend,
 // and lose a part of it. Init does not complete what is left.
 func TestInitBesideAPartialLoss(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"embed"
 
+	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/internal/sqlconn"
+	"github.com/snowlease/snowlease/lease"
 )
 
 //go:embed sql/*.sql schema/*.sql
@@ -18,40 +20,40 @@ var tables = sqlconn.Tables{
 	Damaged: "correct its row or delete it; later grants lie above everything that it may have held",
 }
 
-// prepare makes the center ready for k. It identifies the server, refuses one with a
+// prepare makes the store ready for a request. It identifies the server, refuses one with a
 // wrong clock or an unreadable incarnation before it writes anything, and creates the
 // tables if necessary.
-func (c *Center) prepare(ctx context.Context, k *call) error {
-	if c.ready.Load() {
+func (s *store) prepare(ctx context.Context, req lease.Request) error {
+	if s.ready.Load() {
 		return nil
 	}
 	select {
-	case c.gate <- struct{}{}:
-		defer func() { <-c.gate }()
+	case s.gate <- struct{}{}:
+		defer func() { <-s.gate }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := c.conn.Server(ctx, false); err != nil || c.ready.Load() {
+	if err := s.Server(ctx, false); err != nil || s.ready.Load() {
 		return err
 	}
-	if !c.conn.Own { // nothing moved a connection yet
-		if err := c.beside.Settle(ctx); err != nil {
+	if !s.Own { // nothing moved a connection yet
+		if err := s.beside.Settle(ctx); err != nil {
 			return err
 		}
 	}
-	now, err := c.conn.Now(ctx, nil)
+	now, err := s.Now(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := k.refuse(now); err != nil {
+	if err := rules.ClockVeto(now, req); err != nil {
 		return err
 	}
-	if _, err := c.conn.Identify(ctx); err != nil {
+	if _, err := s.Identify(ctx); err != nil {
 		return err
 	}
-	if err := c.conn.Create(ctx); err != nil {
+	if err := s.Create(ctx); err != nil {
 		return err
 	}
-	c.ready.Store(true)
+	s.ready.Store(true)
 	return nil
 }

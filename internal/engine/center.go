@@ -60,12 +60,6 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 	}
 	err = c.apply(ctx, req.Namespace, want, func(ns rules.Namespace, now int64, v View) (_ rules.Namespace, err error) {
 		ns, g, err = ns.AcquireBeside(now, v.Incarnation, req, v.Want.Skip)
-		for err == nil && g.Floor < ns.Meta.Quarantine {
-			// This grant is from an earlier call, whose write may have reached another server
-			// than its read, which had forgotten a grant of the same times.
-			ns, _ = ns.Revoke(now, g.Worker, g.Token) // it is recorded
-			ns, g, err = ns.AcquireBeside(now, v.Incarnation, req, v.Want.Skip)
-		}
 		return ns, err
 	})
 	return answer(g, err)
@@ -180,7 +174,7 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		before, err := c.look(ctx, namespace, want)
 		if err != nil {
-			return err
+			return c.outrun(ctx, namespace, want, err)
 		}
 		ns := before.Namespace
 		if ns.Meta == announced {
@@ -194,7 +188,7 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 		}
 		// A missing record may have existed in the meantime and be lost again. So create it in two
 		// steps: decide by the clock after the first, compare in the second.
-		announce := before.Meta == rules.Meta{}
+		announce := before.Meta == rules.Meta{} && before.Stamp == nil
 		if announce {
 			after = ns.Announced(lease.NewOwner())
 			announced = after.Meta
@@ -202,19 +196,32 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 		switch err := c.store.Swap(ctx, namespace, before, after); {
 		case err == nil && announce:
 			continue
+		case err == nil && want.joins() && before.Stamp != nil && *before.Stamp != Stamp{}:
+			if before.Stamp.moves(answer, after) {
+				return answer
+			}
+			continue
 		case err == nil:
 			return answer
 		case errors.Is(err, ErrPartly) && want.Once:
 			return lease.ErrExists // others may have been lent a worker id, and all records be lost again
 		case !errors.Is(err, ErrChanged):
-			return err
+			return c.outrun(ctx, namespace, want, err)
 		}
 		select {
 		case <-time.After(want.lost(wait)):
 		case <-ctx.Done():
-			return c.store.Wrap(want.Verb, namespace, fmt.Errorf("lost every race to change the records: %w", ctx.Err()))
+			return c.outrun(ctx, namespace, want, ctx.Err())
 		}
 	}
+}
+
+// outrun returns err, or that others were faster until the end of ctx.
+func (c *Center) outrun(ctx context.Context, namespace string, want Want, err error) error {
+	if want.tries == 0 || ctx.Err() == nil {
+		return err
+	}
+	return c.store.Wrap(want.Verb, namespace, fmt.Errorf("lost every race to change the records, or they come from several servers: %w", ctx.Err()))
 }
 
 // look reads the records and the clock.

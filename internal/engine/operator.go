@@ -28,13 +28,12 @@ func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, er
 // Quarantine implements lease.Operator.
 func (c *Center) Quarantine(ctx context.Context, namespace, reason string) (r lease.Record, err error) {
 	err = c.operate(ctx, "quarantine", namespace, -1, func(ns rules.Namespace, now int64) (rules.Namespace, error) {
-		ns, err := ns.Quarantined(now, reason)
-		if err == nil {
-			r, err = ns.Record(now)
-		}
-		return ns, err
+		return ns.Quarantined(now, reason)
 	})
-	return r, err
+	if err != nil {
+		return r, err
+	}
+	return c.Record(ctx, namespace) // see View.Stamp
 }
 
 // Revoke implements lease.Operator.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"time"
@@ -74,12 +75,35 @@ func (w *Want) lost(most time.Duration) time.Duration {
 	return most * time.Duration(sum>>54) / 1024
 }
 
+// joins reports whether a call is that of a member.
+func (w *Want) joins() bool { return w.Request.Pool > 0 }
+
+// A Stamp is the quarantine that a Swap began, and the store's clock then.
+type Stamp struct{ Now, Quarantine int64 }
+
+// moves moves an answer that refuses a call because of the quarantine of after to that of s. Others
+// are by records that have changed.
+func (s Stamp) moves(answer error, after rules.Namespace) bool {
+	var q *lease.QuarantineError
+	if !errors.As(answer, &q) {
+		return false
+	}
+	q.Now = time.UnixMilli(s.Now)
+	q.Until = q.Until.Add(time.Duration(s.Quarantine-after.Meta.Quarantine) * time.Millisecond)
+	return true
+}
+
 // A View is what a Load found.
 type View struct {
 	rules.Namespace
 	Now         time.Time // the store's clock, or zero if it has none: then this host's clock counts
 	Incarnation string    // changes if the store may have lost what it acknowledged; empty is not compared
 	Kept        any       // the store's own, for Swap
+	// Stamp, if it is not nil, says that a Swap that begins a quarantine counts it from the clock of its
+	// write, and notes that here. It changes no slot but creates those that are missing, with marks
+	// that count from there too. So nothing that was lent and lost since the Load lies above them, and
+	// the record of a namespace is created in one step.
+	Stamp *Stamp
 
 	Want  Want // set by the engine
 	hosts bool // Now is the clock of this host

@@ -125,6 +125,9 @@ func (ns Namespace) choice(now int64, req lease.Request, skip uint32) (worker in
 
 func (ns Namespace) noFreeWorker(now int64, req lease.Request) error {
 	lead, soonest := Lead(ns.Meta.Quarantine, now, req), int64(math.MaxInt64)
+	if ns.Part != nil && ns.Part.Soonest > 0 {
+		soonest = ns.Part.Soonest
+	}
 	for i, s := range ns.Slots {
 		if w := ns.Worker(i); w >= req.First && w <= req.Last {
 			soonest = min(soonest, FreeAt(s, lead))

@@ -26,6 +26,7 @@ type Part struct {
 	Hold    int64   // the greatest recorded Slot.Hold
 	Least   int64   // the least
 	Used    int64   // the greatest recorded Slot.Used
+	Soonest int64   // when the first worker id of the request is free, or 0 if Slots tell
 }
 
 // Meta is the record of the namespace as a whole.

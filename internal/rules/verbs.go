@@ -34,6 +34,11 @@ func (ns Namespace) AcquireBeside(now int64, incarnation string, req lease.Reque
 		return ns, lease.Grant{}, lease.ErrLost
 	}
 	worker, again := ns.lentTo(now, by)
+	if g := ns.granted(worker, now, req, pin); again && g.Floor < ns.Meta.Quarantine {
+		// The write of the earlier call may have reached another server than its read, which had forgotten
+		// a grant of the same times.
+		return ns.Renew(now, incarnation, g)
+	}
 	if !again {
 		var free bool
 		if worker, free = ns.choice(now, by, skip); !free {

@@ -19,7 +19,7 @@ const (
 )
 
 // A dialect is the part of the package that differs between kinds of database. The statements of
-// sql/lease.sql, operator.sql and segment.sql are the same for all; those in sql/NAME.sql replace
+// sql/lease.sql and segment.sql are the same for all; those in sql/NAME.sql replace
 // or complete them, and schema/NAME.sql creates the tables of a package. To add an engine, see
 // CONTRIBUTING.md. TestDialects lists the fields that each dialect needs; the others may be zero.
 type dialect struct {
@@ -35,6 +35,9 @@ type dialect struct {
 	quote string
 	// commits is set if a connection may have autocommit off.
 	commits bool
+	// repeats is a condition that is true where a replica runs a statement again, which then does what
+	// it did on the primary.
+	repeats string
 	// variant returns the incarnation expression for the server's settings, or why there is none.
 	variant func(c *Conn, has map[string]string) (incarnation string, err error)
 	// numbers selects n from 0 to :pool - 1 or more.

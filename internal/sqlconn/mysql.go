@@ -16,6 +16,8 @@ var mysql = dialect{
 	clock:   `TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000`,
 	quote:   "`",
 	commits: true,
+	// A replica of MariaDB runs a statement again with the server_id of the primary.
+	repeats: "@@server_id <> @@global.server_id",
 	numbers: hexadecimal(),
 	gaps:    true,
 	write: func(text string) string {

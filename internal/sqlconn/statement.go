@@ -95,12 +95,18 @@ func (d *dialect) parts(t Tables) map[string]string {
 func (d *dialect) filled(prefix, now, incarnation string) *statements {
 	s := &statements{incarnation: incarnation, all: map[string]statement{}}
 	same := "incarnation = " + incarnation
+	if d.repeats != "" {
+		same = "(" + same + " OR " + d.repeats + ")"
+	}
 	if incarnation == "" {
 		incarnation, same = d.write("''"), "1 = 1"
 	}
 	s.fill = strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
 	return s
 }
+
+// answered is true if the server is the one of the parameter, or no server is known.
+const answered = "(COALESCE(:server, '') = '' OR EXISTS (SELECT 1 FROM (SELECT :server AS incarnation) AS seen WHERE {same}))"
 
 // statement completes a statement: it removes comments, binds parameters and fills in
 // expressions.
@@ -112,7 +118,7 @@ func (d *dialect) statement(part string, fill *strings.Replacer) statement {
 			lines = append(lines, line)
 		}
 	}
-	text, names := d.bound(d.write(strings.ReplaceAll(strings.Join(lines, "\n"), "{numbers}", d.numbers)))
+	text, names := d.bound(d.write(strings.NewReplacer("{numbers}", d.numbers, "{answered}", answered).Replace(strings.Join(lines, "\n"))))
 	return statement{fill.Replace(text), names}
 }
 

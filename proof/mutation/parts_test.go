@@ -19,7 +19,7 @@ var onParts = list{title: "parts", pkg: "internal/engine", killers: "Test", muta
 	{"all announcements are alike", "internal/rules/state.go", `fmt.Sprintf("being created: %x", nonce)`, `fmt.Sprintf("being created: %x", [16]byte{})`, "PartsFirstCallPauses"},
 	{"Init opens what is being created", "internal/rules/verbs.go", `if !ns.Empty() || ns.Meta.Reason != "" {`, `if !ns.Empty() {`, "PartsInitBesideAFirstCall"},
 	{"a namespace that Init created is like the one before it", "internal/engine/center.go", `fmt.Sprintf("created: %x", req.Owner)`, `fmt.Sprint(len(req.Owner))`, "PartsBorrowAcrossTwoInits"},
-	{"a borrow that wrote to another server is repeated", "internal/engine/center.go", `for err == nil && g.Floor < ns.Meta.Quarantine {`, `for false {`, "PartsBorrowAboveAForgottenGrant"},
+	{"a borrow that wrote to another server is repeated", "internal/rules/verbs.go", `again && g.Floor < ns.Meta.Quarantine {`, `false {`, "PartsBorrowAboveAForgottenGrant"},
 	{"a renewal on another server counts", splitGo, `if err != nil || incarnation != k.incarnation {`, `if err != nil || incarnation == "" {`, "PartsRenewalOnAnotherServer"},
 	{"a renewal does not compare the record of the namespace", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{name: k.slot}, map[string]string{name: parts[name]})`, "PartsRenewalAfterMetaChanges"},
 	{"a renewal does not compare its own record", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{rules.MetaPart: k.meta}, map[string]string{name: parts[name]})`, "PartsRenewalAfterARestore"},

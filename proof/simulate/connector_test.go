@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,13 @@ type connector struct {
 	dsn    string
 	driver driver.Driver
 	now    func() time.Time
-	wrote  func() // called before a statement that may write
+	wrote  func()                   // called before a statement that may write
+	change func(text string) string // changes statements, unless it is nil
+	// between is called, unless it is nil, before each statement outside of a transaction. If again
+	// returns true after one that changes records, its reply is lost, and a client sends it again.
+	between func()
+	again   func() bool
+	server  int // which one answers
 }
 
 func newConnector(dsn string, now func() time.Time, wrote func()) (*connector, error) {
@@ -54,28 +61,41 @@ var (
 )
 
 func (c *conn) ExecContext(ctx context.Context, text string, args []driver.NamedValue) (result driver.Result, err error) {
-	return result, c.step(ctx, func() error {
+	return result, c.step(ctx, text, func() error { return nil }, func() error {
 		result, err = c.Conn.(driver.ExecerContext).ExecContext(inside(ctx), c.timed(text), args)
 		return err
 	})
 }
 
 func (c *conn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (rows driver.Rows, err error) {
-	return rows, c.step(ctx, func() error {
+	return rows, c.step(ctx, text, func() error { return rows.Close() }, func() error {
 		rows, err = c.Conn.(driver.QueryerContext).QueryContext(inside(ctx), c.timed(text), args)
 		return err
 	})
 }
 
-func (c *conn) step(ctx context.Context, statement func() error) error {
+// step carries out a statement. lose ends a reply that is lost.
+func (c *conn) step(ctx context.Context, text string, lose, statement func() error) error {
 	if c.within {
 		return statement()
 	}
-	return Step(ctx, statement)
+	between := c.connector.between
+	if between == nil {
+		return Step(ctx, statement)
+	}
+	between()
+	err := statement()
+	if err == nil && !strings.HasPrefix(text, "SELECT") && c.connector.again() {
+		if err = lose(); err == nil {
+			between()
+			err = statement()
+		}
+	}
+	return err
 }
 
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (begun driver.Tx, err error) {
-	return begun, c.step(ctx, func() error {
+	return begun, c.step(ctx, "", nil, func() error {
 		inner, err := c.Conn.(driver.ConnBeginTx).BeginTx(inside(ctx), opts)
 		c.within, begun = err == nil, tx{inner, c}
 		return err
@@ -97,7 +117,8 @@ func (t tx) Rollback() error {
 	return t.Tx.Rollback()
 }
 
-// timed replaces SQLite's time, which is the same throughout a statement, with the center's.
+// timed replaces SQLite's time, which is the same throughout a statement, with the center's, and its
+// incarnation with that of the server that answers.
 func (c *conn) timed(text string) string {
 	if !strings.HasPrefix(text, "SELECT") {
 		c.connector.wrote()
@@ -105,6 +126,10 @@ func (c *conn) timed(text string) string {
 	if strings.HasPrefix(text, "SELECT file FROM pragma_database_list") {
 		return "SELECT '/sim'" // in memory, but one database for all connections
 	}
+	if c.connector.change != nil {
+		text = c.connector.change(text)
+	}
+	text = strings.ReplaceAll(text, "'sqlite'", fmt.Sprintf("'sqlite %d'", c.connector.server))
 	days := float64(c.connector.now().UnixMilli())/86_400_000 + 2_440_587.5
 	return strings.ReplaceAll(text, "julianday('now')", strconv.FormatFloat(days, 'f', -1, 64))
 }
