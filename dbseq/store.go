@@ -218,9 +218,6 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 	begins := is.Quarantine != was.Quarantine
 	if begins {
 		a["hold"] = a["kept"]
-		if before.Want.Request.Pool > 0 { // a loss
-			a["hold"] = rules.Forgotten(was.Pin, is.Pin, now)
-		}
 	}
 	if at := is.Pin.Change.At; at > 0 && at != was.Pin.Change.At { // the end of a change is decided
 		a["hi"] = now + pinTime

@@ -68,6 +68,7 @@ func TestSwapComparesWhatWasLoaded(t *testing.T) {
 		"owner":       "redis.call('HSET', KEYS[3], '0', '0|7|0|0|')",
 		"incarnation": "restart",
 		"clock":       "back",
+		"pause":       "pause",
 		"nothing":     "local none",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,6 +86,8 @@ func TestSwapComparesWhatWasLoaded(t *testing.T) {
 					s.Reincarnate(t)
 				case "back":
 					s.Sleep(-time.Second)
+				case "pause":
+					s.Sleep(11 * time.Second)
 				default:
 					assert.NoError(t, redis.NewScript(harm+" return 1").Run(t.Context(), s.Admin, keys("orders")).Err())
 				}

@@ -5,8 +5,9 @@
 local incarnation, read, pool, hold, seen = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
 
 writable()
--- What was decided by a clock must be on record by then: a later loss counts from the clock too.
-if now < read or incarnation ~= '' and server() ~= incarnation then return { 'CHANGED' } end
+-- What was decided by a clock must be on record by then, since a later loss counts from the clock too,
+-- and soon, before the end of a change that it decides.
+if now < read or now > read + 10000 or incarnation ~= '' and server() ~= incarnation then return { 'CHANGED' } end
 local fields = { 'pin', 'run', 'prev', 'quar', 'why' }
 local m = redis.call('HMGET', meta, unpack(fields))
 if pool > 0 and table.concat(sizes(), ' ') ~= seen then return { 'CHANGED' } end

@@ -12,24 +12,27 @@ import (
 // look precedes every verb. It refuses a member that may not join, and raises the pin to its
 // request. It starts a quarantine if records are missing or the store is a different one.
 func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lease.Request) (Namespace, lease.Pin, error) {
+	reason, from := ns.loss(now, incarnation, req.Pool), ns.Meta.Pin
+	if reason != "" && from.Change.Falls {
+		from = Kept(from, now, req)
+	}
 	used, most := ns.holds()
-	pin, err := Joined(ns.Meta.Pin, known, used, most, req)
+	pin, err := Joined(from, known, used, most, req)
 	if err != nil {
 		return ns, pin, err
 	}
-	reason := ns.loss(now, incarnation, req.Pool)
 	if ns.Meta.reincarnated(incarnation) {
 		ns.Meta.Former, ns.Meta.Incarnation = ns.Meta.Incarnation, incarnation
 	}
 	if ns.Meta.Pin == noPin {
 		ns.Meta.Incarnation = incarnation
 	}
-	stored := ns.Meta.Pin
-	if ns.Meta.Pin = pin; reason == "" {
+	ns.Meta.Pin = pin
+	if reason == "" {
 		return ns, pin, nil
 	}
 	// Whoever has seen the same loss, and pauses, finds another quarantine.
-	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine+1, now+Forgotten(stored, pin, now)), reason
+	ns.Meta.Quarantine, ns.Meta.Reason = max(ns.Meta.Quarantine+1, QuarantineEnd(now, pin)), reason
 	return ns.whole(req.Pool, pin), pin, nil
 }
 

@@ -173,29 +173,6 @@ func TestLossUsesNoRaise(t *testing.T) {
 	require.GreaterOrEqual(t, lags, ms(replica.Meta.Pin.Hold()))
 }
 
-// A raise that can be used counts in a loss, also by a clock that is behind by the skew.
-func TestForgotten(t *testing.T) {
-	t.Parallel()
-	req, more := request(1), request(2)
-	req.MaxTTL, req.Skew = 30*time.Second, 2*time.Second
-	more.MaxTTL, more.Skew = time.Hour, 10*time.Second
-	pin, _ := req.Pin().Join(more)
-	used, full := int64(40_000), ms(time.Hour+10*time.Second)
-	require.Equal(t, used, Forgotten(pin, pin, now), "its time is not decided")
-	require.Equal(t, full, Forgotten(lease.Pin{}, pin, now), "nothing is on record")
-	pin.Change.At = now + 40_000
-	for at, want := range map[int64]int64{now: used, now + 29_999: used, now + 30_000: full, now + 50_000: full} {
-		require.Equal(t, want, Forgotten(pin, pin, at), at-now)
-	}
-	again := more
-	again.MaxTTL *= 2
-	joined, _ := pin.Join(again)
-	require.Equal(t, full, Forgotten(pin, joined, now+30_000), "who joins begins another raise")
-	require.Equal(t, used, Forgotten(req.Pin(), pin, now), "who joins has used nothing yet")
-	pin.Change.Falls = true
-	require.Equal(t, full, Forgotten(pin, pin, now), "grants by greater values are left")
-}
-
 // After a fall, no slot shows that more is used, or allows for more. Members who ask again for the greater
 // values wait like new ones.
 func TestFallenPinIsForgotten(t *testing.T) {

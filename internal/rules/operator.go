@@ -31,7 +31,7 @@ func (ns Namespace) Quarantined(now int64, reason string) (Namespace, error) {
 	if err != nil {
 		return ns, err
 	}
-	ns.Meta.Quarantine = max(ns.Meta.Quarantine, now+ms(pin.Hold()))
+	ns.Meta.Quarantine = max(ns.Meta.Quarantine, QuarantineEnd(now, pin))
 	ns.Meta.Reason = printable.Text(reason)
 	return ns, nil
 }

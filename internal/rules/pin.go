@@ -93,6 +93,20 @@ func Carries(pin lease.Pin, now int64) bool {
 	return c != (lease.PinChange{}) && c.At <= 0
 }
 
+// Kept returns a pin that does not fall because of a loss. If it may have fallen on a server that has more
+// on record, by a clock that differs from now by no more than the skew, it is raised again from the lower
+// values: that server may come back.
+func Kept(pin lease.Pin, now int64, req lease.Request) lease.Pin {
+	c := pin.Change
+	pin.Change = lease.PinChange{}
+	if c.At > 0 && now >= c.At-ms(pin.Skew) {
+		req.MaxTTL, req.Skew = pin.MaxTTL, pin.Skew
+		pin.MaxTTL, pin.Skew = c.MaxTTL, c.Skew
+		pin, _ = pin.Join(req)
+	}
+	return pin
+}
+
 // Advanced returns the pin as it is at now, a time of the center's clock after the pin was recorded and,
 // if it Carries, after each slot that was ever leased carried it.
 func Advanced(pin lease.Pin, now int64) lease.Pin {

@@ -125,11 +125,50 @@ func TestLossBeforeAFall(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.True(t, g.Pinned.Change.Falls)
-	ns, _, err = ns.Renew(at+5000, "b", g)
+	late, _, err := ns.Renew(at+5000, "b", g)
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+	raised := first.Pin()
+	raised.Change = lease.PinChange{MaxTTL: req.MaxTTL, Skew: req.Skew}
+	require.Equal(t, raised, late.Meta.Pin, "a server that has more on record may have let it fall")
+
+	at = g.Pinned.Change.At - 2001
+	behind, _, _ := ns.Renew(at+1, "b", g)
+	require.Equal(t, raised, behind.Meta.Pin, "its clock may be behind by the skew")
+	ns, _, err = ns.Renew(at, "b", g)
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
 	require.Equal(t, first.Pin(), ns.Meta.Pin)
-	_, _, err = ns.Renew(at+7500, "b", g)
+	_, _, err = ns.Renew(at+2500, "b", g)
 	require.NoError(t, err, "after the skew and a quarter of a second")
+}
+
+// A replica that lacks the end of a fall is promoted, and the primary, which has it, comes back soon.
+func TestFallAndFailback(t *testing.T) {
+	t.Parallel()
+	more, req := request(9), request(1)
+	more.Pool, more.Last, req.Pool, req.Last = 1, 0, 1, 0
+	more.MaxTTL, req.MaxLead = 4*time.Minute, req.MaxTTL-250*time.Millisecond
+	primary, err := Namespace{}.Init("a", more)
+	require.NoError(t, err)
+	at := int64(now)
+	primary, g, err := primary.Acquire(at, "a", req)
+	require.NoError(t, err)
+	var replica Namespace
+	for primary.Meta.Pin.MaxTTL != req.MaxTTL {
+		at += 5000
+		replica = primary
+		primary, g, err = primary.Renew(at, "a", g)
+		require.NoError(t, err)
+	}
+	more.MaxLead = more.MaxTTL - 250*time.Millisecond
+	for _, first := range []lease.Request{req, more} {
+		first.Owner = lease.NewOwner()
+		promoted, _, err := replica.Acquire(at, "b", first)
+		require.Error(t, err)
+		for later := at; later < at+ms(req.Pin().Hold()); later += 250 {
+			promoted, _, err = promoted.Acquire(later, "b", more)
+			require.Error(t, err, "as long as a server may lag")
+		}
+	}
 }
 
 // Changes that different borrows begin differ, so that no late call takes one for another.
@@ -281,9 +320,16 @@ func TestNothingFallsInAQuarantine(t *testing.T) {
 		require.NoError(t, err)
 	}
 	falls := leaves.Pinned.Change.At
-	ns, err = ns.Release(falls-1, "b", leaves, leaves.Now)
+	detected, err := ns.Release(falls-1, "b", leaves, leaves.Now)
 	require.NoError(t, err)
-	require.Greater(t, ns.Meta.Quarantine, falls)
-	ns, _, _ = ns.Renew(falls+1, "b", stays)
-	require.Equal(t, more.Pin(), ns.Meta.Pin)
+	byHand, err := ns.Quarantined(falls-1, "restored")
+	require.NoError(t, err)
+	for in, ns := range map[string]Namespace{"b": detected, "a": byHand} {
+		require.Greater(t, ns.Meta.Quarantine, falls)
+		for at := falls + 1; at < falls+3; at++ {
+			ns, _, _ = ns.Renew(at, in, stays)
+		}
+		require.Equal(t, more.Pin().Hold(), ns.Meta.Pin.Hold(), in)
+		require.False(t, ns.Meta.Pin.Change.Falls)
+	}
 }

@@ -8,17 +8,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// Forgotten returns how long after now, in milliseconds, a grant may last that records have lost. stored
-// is the pin on record, or nothing, and pin what it became when a member joined. Nobody has used a raise
-// before its time, by any clock that differs from now by no more than the skew: what lacks the time of a
-// raise lags by less than the time to it.
-func Forgotten(stored, pin lease.Pin, now int64) int64 {
-	used := cmp.Or(stored.MaxTTL, pin.MaxTTL)
-	if c := stored.Change; c.MaxTTL > 0 && !c.Falls && (c.At <= 0 || now < c.At-ms(pin.Skew)) {
-		used = c.MaxTTL
-	}
-	return ms(used + pin.Skew)
-}
+// QuarantineEnd returns a time that no forgotten grant of the pin exceeds, whatever its TTL was.
+func QuarantineEnd(now int64, pin lease.Pin) int64 { return now + ms(pin.Hold()) }
 
 // Quarantined refuses a floor that a quarantine has put too far ahead for a request By a pin.
 func Quarantined(reason string, floor, now int64, pin lease.Pin, req lease.Request) error {

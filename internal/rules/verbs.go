@@ -26,7 +26,7 @@ func (ns Namespace) AcquireBeside(now int64, incarnation string, req lease.Reque
 	}
 	by := By(pin, req)
 	if err := Quarantined(ns.Meta.Reason, ns.Meta.Quarantine, now, pin, by); err != nil {
-		return ns.waits(now, before, pin, err, func(ns Namespace) (Namespace, lease.Grant, error) {
+		return ns.waits(now, before, pin, by, err, func(ns Namespace) (Namespace, lease.Grant, error) {
 			return ns.AcquireBeside(now, incarnation, req, skip)
 		})
 	}
@@ -60,7 +60,7 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 		return ns, lease.Grant{}, err
 	}
 	if ns.Meta == before { // after a loss, what the pin allowed for counts
-		ns, pin = ns.advanced(now)
+		ns, pin = ns.advanced(now, g.Request)
 	}
 	by := g
 	by.Request = By(pin, g.Request)
@@ -71,7 +71,7 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 	if s.Floor < ns.Meta.Quarantine {
 		s = s.Raised(ns.Meta.Quarantine, now, g)
 		if err := Quarantined(ns.Meta.Reason, s.Floor, now, pin, by.Request); err != nil {
-			return ns.waits(now, Meta{}, pin, err, func(ns Namespace) (Namespace, lease.Grant, error) { return ns.Renew(now, incarnation, g) })
+			return ns.waits(now, Meta{}, pin, by.Request, err, func(ns Namespace) (Namespace, lease.Grant, error) { return ns.Renew(now, incarnation, g) })
 		}
 	} else if !extends(s, g) {
 		return ns, lease.Grant{}, lease.ErrLost
@@ -82,12 +82,12 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 
 // waits answers a request that has to wait, again if more may be lent: the pin does not fall to values that
 // a quarantine ends too far ahead for. Without a loss it advances: nobody may be left who renews.
-func (ns Namespace) waits(now int64, before Meta, pin lease.Pin, err error, again func(Namespace) (Namespace, lease.Grant, error)) (Namespace, lease.Grant, error) {
+func (ns Namespace) waits(now int64, before Meta, pin lease.Pin, req lease.Request, err error, again func(Namespace) (Namespace, lease.Grant, error)) (Namespace, lease.Grant, error) {
 	switch {
 	case pin.Change.Falls:
-		ns.Meta.Pin.Change = lease.PinChange{}
+		ns.Meta.Pin = Kept(pin, now, req)
 	case ns.Meta == before:
-		ns, _ = ns.advanced(now)
+		ns, _ = ns.advanced(now, req)
 	}
 	if ns.Meta.Pin.Used() == pin.Used() {
 		return ns, lease.Grant{}, err
@@ -101,10 +101,10 @@ const atOnce = 50
 
 // advanced returns ns with its pin Advanced, once all slots carry what that needs: now was read before
 // they do. While ranges begin ahead of the clock, nothing falls.
-func (ns Namespace) advanced(now int64) (Namespace, lease.Pin) {
+func (ns Namespace) advanced(now int64, req lease.Request) (Namespace, lease.Pin) {
 	pin := ns.Meta.Pin
 	if pin.Change.Falls && ns.Meta.Quarantine > now {
-		ns.Meta.Pin.Change = lease.PinChange{}
+		ns.Meta.Pin = Kept(pin, now, req)
 		return ns, ns.Meta.Pin
 	}
 	if Carries(pin, now) {

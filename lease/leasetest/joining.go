@@ -34,7 +34,6 @@ func joining() []promise {
 		}},
 		{says: "a member with greater times stops nobody and is lent them when a loss allows for them", alone: true, prove: raised},
 		{says: "a raise is used though nobody renews", alone: true, prove: raisedBorrowing},
-		{says: "a loss counts a raise from when it can be used", prove: unusedRaise},
 		{says: "what the namespace allows for falls when nobody needs it", alone: true, prove: fallen},
 		{says: "a late call does not decide a change that began again", alone: true, prove: beganAgain},
 		{says: "a loss counts by what a pin is about to fall from", alone: true, by: looksAtIncarnation, prove: lostBeforeAFall},
@@ -163,25 +162,12 @@ func raisedBorrowing(t *testing.T, b *bench) {
 	s := b.open(t, 4, maxTTL(brief), above)
 	began := s.acquire().Now
 	s.acquire(func(r *lease.Request) { r.MaxTTL = 20 * long })
-	b.Drop(t, s.base.Namespace, Meta)
+	b.Drop(t, s.base.Namespace, OneMark)
 	q := s.requireQuarantine(exact)
 	s.borrows()
 	require.Greater(t, s.now.Load(), began+brief.Milliseconds(), "used too early")
 	require.Less(t, s.now.Load(), began+(10*long).Milliseconds(), "used too late")
 	require.GreaterOrEqual(t, s.horizon(q), began+(20*long).Milliseconds())
-}
-
-// unusedRaise tests that a loss counts by the former MaxTTL, and by the new skew, until the raise can be
-// used.
-func unusedRaise(t *testing.T, b *bench) {
-	s := b.open(t, 3, maxTTL(brief))
-	s.acquire()
-	g := s.acquire(greater)
-	b.Drop(t, s.base.Namespace, OneMark)
-	q := s.requireQuarantine(exact, maxTTL(brief))
-	hold := (brief + 20*time.Second).Milliseconds()
-	require.GreaterOrEqual(t, s.horizon(q), g.Now+hold)
-	require.LessOrEqual(t, s.horizon(q), q.Now.UnixMilli()+hold)
 }
 
 // fallen tests that the times that the namespace allows for fall when no member needs the greater

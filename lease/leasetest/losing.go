@@ -163,14 +163,16 @@ func longestLease(t *testing.T, b *bench) {
 
 // longestMember tests that a member that detects a loss allows for the times of other members.
 func longestMember(t *testing.T, b *bench) {
-	s := b.open(t, 3, maxTTL(brief))
-	held := s.until(func(g lease.Grant) bool { return g.Ceiling > g.Now+brief.Milliseconds() }, s.acquire(greater), s.acquire())
+	s := b.open(t, 3)
+	a := s.acquire()
+	g := s.acquire(func(r *lease.Request) { r.MaxTTL, r.Skew = 2*long, 2*skew })
+	a.Pinned = g.Pinned
 	b.Drop(t, s.base.Namespace, OneMark)
-	q := s.requireQuarantine(exact)
-	hold := (2*long + 20*time.Second).Milliseconds()
-	require.GreaterOrEqual(t, s.horizon(q), held[0].Now+hold)
+	q := s.requireQuarantine()
+	hold := (2*long + 2*skew).Milliseconds()
+	require.GreaterOrEqual(t, s.horizon(q), g.Now+hold)
 	require.LessOrEqual(t, s.horizon(q), q.Now.UnixMilli()+hold)
-	if _, err := s.tryRenew(held[1]); err != nil {
+	if _, err := s.tryRenew(a); err != nil {
 		requireKnown(t, err)
 	}
 	later := s.requireQuarantine(exact, func(r *lease.Request) { r.MaxTTL, r.Skew = 3*long, 3*skew })

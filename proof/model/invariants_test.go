@@ -89,7 +89,7 @@ func (m *model) check(from, to *state, c call, r reply) *violation {
 			}
 		}
 	}
-	if from.unseen && !to.unseen && to.store.quarantine < c.now+moment(m.usedBefore(c)+m.Skew) {
+	if from.unseen && !to.unseen && to.store.quarantine < c.now+moment(max(c.maxTTL, c.store.maxTTL)+m.Skew) {
 		return broken(unseen, "the loss was not seen: quarantine until %d", to.store.quarantine)
 	}
 	if r.answer != done || c.verb == release {
@@ -113,16 +113,4 @@ func (m *model) check(from, to *state, c call, r reply) *violation {
 		return broken(outside, "(%d,%d] is swapped for (%d,%d]", c.grant.floor, c.grant.ceiling, g.floor, g.ceiling)
 	}
 	return nil
-}
-
-// usedBefore returns the longest time that a grant made before a call may last.
-func (m *model) usedBefore(c call) int8 {
-	st := c.store
-	switch due := st.at > 0 && c.now >= st.at-moment(m.Skew); {
-	case st.former > 0 && !due:
-		return st.former
-	case st.maxTTL == 0:
-		return c.maxTTL
-	}
-	return st.maxTTL
 }

@@ -184,10 +184,10 @@ func (m *model) next(s *state, found func(step, state, *violation)) {
 	m.faults(s, emit)
 }
 
-// lags reports whether the replica still lacks the time of a raise that is used from the next
+// lags reports whether the replica still lacks a raise of the pin that is used from the next
 // millisecond on. No replica lags by more than what a grant could last before.
 func (m *model) lags(s *state) bool {
-	return m.Failover && s.store.former > 0 && s.replica.at != s.store.at && s.store.at > 0 && m.now(s)+1 >= s.store.at
+	return m.Failover && s.replica.maxTTL < s.store.maxTTL && s.store.at > 0 && m.now(s)+1 >= s.store.at
 }
 
 // uses returns the last uses that a holder may report.

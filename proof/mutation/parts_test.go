@@ -28,7 +28,7 @@ var onParts = list{title: "parts", pkg: "internal/engine", killers: "Test", muta
 	{"a revoked worker id is free at once", operatorGo, `Expires: min(s.Expires, freed(now)), Mark: s.Mark, Hold: s.Hold, Used: s.Used}`, `Expires: min(s.Expires, freed(now)), Mark: now, Hold: s.Hold, Used: s.Used}`, "OperatorOfParts/operator/a revoked worker id is not lent before its mark has passed"},
 	{"a revoked worker id can be renewed", operatorGo, `Token: s.Token, Expires: min(s.Expires, freed(now)), Mark: s.Mark, Hold: s.Hold, Used: s.Used}`, `Owner: s.Owner, Token: s.Token, Expires: s.Expires, Mark: s.Mark, Hold: s.Hold, Used: s.Used}`, "OperatorOfParts/operator/a revoked worker id is not lent before its mark has passed"},
 	{"revoked under any token", operatorGo, ` || s.Token != token {`, ` {`, "OperatorOfParts/operator/Revoke needs the token on record and works once"},
-	{"a quarantine by hand without the skew", operatorGo, `max(ns.Meta.Quarantine, now+ms(pin.Hold()))`, `now+ms(pin.MaxTTL)`, "OperatorOfParts/operator/a quarantine by hand lasts, and holders continue above it"},
+	{"a quarantine by hand without the skew", operatorGo, `max(ns.Meta.Quarantine, QuarantineEnd(now, pin))`, `now+ms(pin.MaxTTL)`, "OperatorOfParts/operator/a quarantine by hand lasts, and holders continue above it"},
 	{"another reason for a namespace that is retired", operatorGo, `if !ns.Meta.Pin.Retired {`, `if true {`, "OperatorOfParts/operator/a retired namespace lends nothing and says why"},
 }}
 

@@ -28,6 +28,7 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"another owner is not seen", "redisseq/swap.lua", `(redis.call('HGET', owners, worker) or '') ~= ARGV[i + slot + 2]`, `false`, "TestSwapComparesWhatWasLoaded/owner"},
 	{"another server is not seen", "redisseq/swap.lua", ` or incarnation ~= '' and server() ~= incarnation`, ``, "TestSwapComparesWhatWasLoaded/incarnation"},
 	{"a clock that stepped back is not seen", "redisseq/swap.lua", `now < read or `, ``, "TestSwapComparesWhatWasLoaded/clock"},
+	{"a change is decided by a clock of long ago", "redisseq/swap.lua", `now > read + 10000 or `, ``, "TestSwapComparesWhatWasLoaded/pause"},
 	{"a swap whose reply is lost is refused", "redisseq/swap.lua", ` and not shows(10, 4)`, ``, "TestEachScriptMayRunTwice/miniredis"},
 	{"a second loss in a pause is filled in", "redisseq/swap.lua", `pool > 0 and table.concat(sizes(), ' ') ~= seen`, `false`, "TestSecondLossInAPause"},
 	{"a ceiling is not stored", "redisseq/base.lua", `redis.call('HSET', mark, worker, ceiling)`, ``, mini + "asked again, the same owner gets the same grant"},
