@@ -5,9 +5,9 @@ package redisseq_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -55,116 +55,89 @@ func (f *failing) hook(cmds []redis.Cmder, call func() error) error {
 	return f.err
 }
 
-// TestFaultAtEachCommand makes each command of each verb fail once in each way. The verb
-// fails without a grant or gives the right answer. Repeated, it gives the answer of a run
-// without faults.
+// TestFaultAtEachCommand makes each command of a life fail once in each way. A verb fails without
+// a grant or gives the right answer. Repeated, it gives the answer of a run without faults.
 func TestFaultAtEachCommand(t *testing.T) {
 	t.Parallel()
-	faults := []error{
+	for _, fault := range []error{
 		io.EOF, io.ErrUnexpectedEOF, os.ErrDeadlineExceeded,
 		answer("NOSCRIPT No matching script"), answer("LOADING Redis is loading the dataset in memory"),
 		answer("READONLY You can't write against a read only replica."), answer("OOM command not allowed"),
 		answer("CLUSTERDOWN Hash slot not served"), answer("TRYAGAIN Multiple keys request"), answer("NOPERM no permissions"),
-	}
-	type scene struct {
-		s *store
-		c lease.Center
-		g lease.Grant
-	}
-	nothing := func(*testing.T, *scene) {}
-	begin := func(t *testing.T, e *scene) { require.NoError(t, e.c.Extras().Init(t.Context(), request())) }
-	hold := func(t *testing.T, e *scene) {
-		begin(t, e)
-		e.g = acquire(t, e.c)
-	}
-	loss := func(t *testing.T, e *scene) {
-		hold(t, e)
-		e.s.Drop(t, "orders", leasetest.OneMark)
-		e.s.Sleep(requireQuarantine(t, e.c).Wait())
-	}
-	acquired := func(t *testing.T, e *scene) (lease.Grant, error) { return e.c.Acquire(t.Context(), e.g.Request) }
-	renewed := func(t *testing.T, e *scene) (lease.Grant, error) { return e.c.Renew(t.Context(), e.g) }
-	released := func(t *testing.T, e *scene) (g lease.Grant, err error) {
-		return g, e.c.Release(t.Context(), e.g, e.g.Floor)
-	}
-	opened := func(t *testing.T, e *scene) (g lease.Grant, err error) {
-		return g, e.c.Extras().Init(t.Context(), e.g.Request)
-	}
-	listed := func(t *testing.T, e *scene) (g lease.Grant, err error) {
-		slots, err := e.c.Extras().Lister.Slots(t.Context(), "orders")
-		require.Equal(t, err == nil, len(slots) == 4)
-		return g, err
-	}
-	for name, verb := range map[string]struct {
-		prepare func(t *testing.T, e *scene)
-		run     func(t *testing.T, e *scene) (lease.Grant, error)
-		want    error // if the verb took effect before
-		lent    int   // worker ids at the end
-	}{
-		"init":          {nothing, opened, lease.ErrExists, 0},
-		"acquire":       {begin, acquired, nil, 1},
-		"acquire again": {hold, acquired, nil, 1},
-		"renew":         {hold, renewed, nil, 1},
-		"swap":          {loss, renewed, nil, 1},
-		"release":       {hold, released, lease.ErrLost, 0},
-		"slots":         {hold, listed, nil, 1},
 	} {
-		for _, known := range []bool{false, true} { // whether the server knows the scripts
-			t.Run(fmt.Sprintf("%s, scripts known %v", name, known), func(t *testing.T) {
-				t.Parallel()
-				s := newMini(t)
-				f := &failing{}
-				c, err := open(t, s.Client(t))
-				require.NoError(t, err)
-				redisseq.Client(c).AddHook(redistest.Hook(f.hook))
-				try := func(fault error, at int64, lost bool) (hit bool) {
-					what := fmt.Sprintf("%v at command %d, lost %v", fault, at, lost)
-					s.Wipe(t)
-					e := &scene{s, c, lease.Grant{Request: request()}}
+		t.Run(fault.Error(), func(t *testing.T) {
+			t.Parallel()
+			s, f := newMini(t), &failing{}
+			c, err := open(t, s.Client(t))
+			require.NoError(t, err)
+			redisseq.Client(c).AddHook(redistest.Hook(f.hook))
+			for _, known := range []bool{false, true} { // whether the server knows the scripts
+				for _, lost := range []bool{false, true} {
+					for at := int64(1); f.n >= f.at; at++ {
+						require.Less(t, at, int64(40))
+						*f = failing{at: at, lost: lost, err: fault}
+						live(t, s, c, known)
+					}
+					require.Greater(t, f.at, int64(6), "each verb has a command")
 					*f = failing{}
-					verb.prepare(t, e)
-					if !known {
-						require.NoError(t, s.Admin.ScriptFlush(t.Context()).Err())
-					}
-					*f = failing{at: at, lost: lost, err: fault}
-					g, err := verb.run(t, e)
-					hit = f.n >= at
-					*f = failing{}
-					if err != nil {
-						require.Zero(t, g, what)
-						if !errors.Is(err, lease.ErrLost) || verb.want == nil { // took effect in a command that ran twice
-							require.ErrorContains(t, err, s.Addr, what)
-						}
-						if again, err := verb.run(t, e); err == nil {
-							g = again
-						} else {
-							require.ErrorIs(t, err, verb.want, what)
-						}
-					}
-					lent := 0
-					slots, err := c.Extras().Lister.Slots(t.Context(), "orders")
-					require.NoError(t, err, what)
-					for _, slot := range slots {
-						if !slot.Free() {
-							lent++
-						}
-					}
-					require.Equal(t, verb.lent, lent, what)
-					if verb.lent == 1 && g.Token != 0 {
-						require.Equal(t, g.Token, renew(t, c, g).Token, what)
-					}
-					return hit
 				}
-				for _, fault := range faults {
-					for _, lost := range []bool{false, true} {
-						for at := int64(1); try(fault, at, lost); at++ {
-							require.Less(t, at, int64(10))
-						}
-					}
-				}
-			})
-		}
+			}
+		})
 	}
+}
+
+// live lets a process with the center c borrow, renew, lose a record, and give its worker id back. It
+// calls a verb that fails once more.
+func live(t *testing.T, s *store, c lease.Center, known bool) {
+	t.Helper()
+	s.Wipe(t)
+	ctx, other, req := t.Context(), s.center(t), request()
+	twice := func(done error, verb func() (lease.Grant, error)) lease.Grant { // done: by the first call
+		t.Helper()
+		if !known {
+			require.NoError(t, s.Admin.ScriptFlush(ctx).Err())
+		}
+		g, err := verb()
+		if err != nil {
+			require.Zero(t, g)
+			if done == nil || !errors.Is(err, lease.ErrLost) { // in a command that ran twice
+				require.ErrorContains(t, err, s.Addr)
+			}
+			if g, err = verb(); err != nil {
+				require.ErrorIs(t, err, done)
+			}
+		}
+		return g
+	}
+	lent := func(n int) {
+		t.Helper()
+		slots, err := other.Extras().Lister.Slots(ctx, "orders")
+		require.NoError(t, err)
+		require.Len(t, slices.DeleteFunc(slots, func(s lease.Slot) bool { return s.Holder == "" }), n)
+	}
+	acquire := func() (lease.Grant, error) { return c.Acquire(ctx, req) }
+	twice(lease.ErrExists, func() (g lease.Grant, err error) { return g, c.Extras().Init(ctx, req) })
+	lent(0)
+	s.Wipe(t) // an Init that was cut short leaves a quarantine
+	require.NoError(t, other.Extras().Init(ctx, req))
+	g := twice(nil, acquire)
+	renew := func() (lease.Grant, error) { return c.Renew(ctx, g) }
+	require.Equal(t, g.Token, twice(nil, acquire).Token)
+	require.Equal(t, g.Token, twice(nil, renew).Token)
+	s.Drop(t, "orders", leasetest.OneMark)
+	s.Sleep(requireQuarantine(t, other).Wait())
+	swapped := twice(nil, renew)
+	require.Greater(t, swapped.Token, g.Token)
+	g = swapped
+	require.Equal(t, g.Token, twice(nil, renew).Token)
+	twice(nil, func() (none lease.Grant, err error) {
+		slots, err := c.Extras().Lister.Slots(ctx, "orders")
+		require.Equal(t, err == nil, len(slots) == 4)
+		return none, err
+	})
+	lent(1)
+	twice(lease.ErrLost, func() (none lease.Grant, err error) { return none, c.Release(ctx, g, g.Floor) })
+	lent(0)
 }
 
 // TestWaitReplicasFaults: errors of a pipeline with WAIT in a cluster.
