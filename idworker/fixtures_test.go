@@ -1,7 +1,6 @@
 package idworker_test
 
 import (
-	"context"
 	"crypto/rand"
 	"database/sql"
 	"flag"
@@ -134,36 +133,6 @@ type journal struct{ logtest.Journal }
 func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
 func (j *journal) provide() fx.Option { return fx.Supply(j.logger()) }
-
-// opened provides the center of the mode, with an initialized namespace.
-func opened() fx.Option {
-	type clients struct {
-		fx.In
-		DB    *gorm.DB              `optional:"true"`
-		Redis redis.UniversalClient `optional:"true"`
-	}
-	return fx.Provide(func(cfg idworker.Config, c clients) (lease.Center, error) {
-		center, err := idworker.NewCenter(cfg, idworker.Clients{DB: c.DB, Redis: c.Redis})
-		if err != nil {
-			return nil, err
-		}
-		req, err := cfg.Request()
-		if err != nil {
-			return nil, err
-		}
-		return center, center.Extras().Init(context.Background(), req)
-	})
-}
-
-// closing closes a provided center when the application stops.
-func closing() fx.Option {
-	return fx.Invoke(func(lc fx.Lifecycle, c lease.Center) {
-		lc.Append(fx.StopHook(c.Close))
-	})
-}
-
-// ready reports whether w issues ids.
-func ready(w *idworker.IdWorker) bool { return w.Healthy() == nil }
 
 // centered provides a lease.Center.
 func centered(c lease.Center) fx.Option { return fx.Provide(func() lease.Center { return c }) }

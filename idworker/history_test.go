@@ -3,7 +3,6 @@ package idworker_test
 import (
 	"context"
 	"errors"
-	"maps"
 	"testing"
 	"time"
 
@@ -217,7 +216,7 @@ func TestPastMovesToAnotherDatabase(t *testing.T) {
 	}
 
 	// Once the table is copied, they continue where the old ones stopped.
-	copied(t, records(t, from), to)
+	copied(t, from, to)
 	next = issuer(t, sqlCenter(t, to), cfg)
 	fill(t, seen, next, recent, 100)
 	fill(t, seen, next.Backfill(founded), at, 100)
@@ -231,26 +230,12 @@ func counting(t testing.TB, db *gorm.DB, since time.Time) {
 	require.Equal(t, int64(1), done.RowsAffected)
 }
 
-// records returns what a database has counted.
-func records(t testing.TB, db *gorm.DB) map[string]int64 {
+// copied replaces the records of a database by those of another one.
+func copied(t testing.TB, from, to *gorm.DB) {
 	t.Helper()
-	var rows []struct {
-		Name  string
-		MaxID int64
-	}
-	require.NoError(t, db.Raw("SELECT name, max_id FROM snowlease_segment").Scan(&rows).Error)
-	all := map[string]int64{}
-	for _, r := range rows {
-		all[r.Name] = r.MaxID
-	}
-	return all
-}
-
-// copied replaces the records of a database.
-func copied(t testing.TB, all map[string]int64, db *gorm.DB) {
-	t.Helper()
-	require.NoError(t, db.Exec("DELETE FROM snowlease_segment").Error)
-	for name, last := range maps.All(all) {
-		require.NoError(t, db.Exec("INSERT INTO snowlease_segment (name, first_id, max_id, seen_ms) VALUES (?, 1, ?, 1)", name, last).Error)
-	}
+	var rows []map[string]any
+	require.NoError(t, from.Table("snowlease_segment").Find(&rows).Error)
+	require.NotEmpty(t, rows)
+	require.NoError(t, to.Exec("DELETE FROM snowlease_segment").Error)
+	require.NoError(t, to.Table("snowlease_segment").Create(rows).Error)
 }

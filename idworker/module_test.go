@@ -31,57 +31,16 @@ import (
 	"github.com/snowlease/snowlease/redisseq"
 )
 
+// On every engine an application starts and stops, and without GORM too: then a center lends the
+// worker ids and counts the ids for times past, and a numbers.Store takes the place of the *gorm.DB.
+// fx may start it again: the worker, its streams, numbers and backdated ids go on.
 func TestStartAndStopOnEveryEngine(t *testing.T) {
 	t.Parallel()
-	for _, s := range stores() {
+	counted := func(t testing.TB) fx.Option { return universal(newRedis(t, testserver.Redis(t))) }
+	for _, s := range append(stores(), store{"redis-sequence", counted, false}, store{"sqlite without GORM", withoutGORM, false}) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			cfg := idworker.Config{Namespace: namespace(t), Store: idworker.StoreConfig{Durable: s.durable}}
-			var w *idworker.IdWorker
-			var c lease.Center
-			var j journal
-			a := app(t, &w, fx.Supply(cfg), s.provide(t), opened(), closing(), j.provide(), fx.Populate(&c))
-			_, err := w.NextID()
-			require.ErrorIs(t, err, snowlease.ErrNotStarted)
-			require.False(t, ready(w))
-			require.Equal(t, snowlease.StateNotStarted, w.Status().State)
-			a.RequireStart()
-
-			require.NoError(t, w.Healthy())
-			id, err := w.NextID()
-			require.NoError(t, err)
-			p, err := w.Decode(id)
-			require.NoError(t, err)
-			require.WithinDuration(t, time.Now(), p.Time, time.Minute)
-			st := w.Status()
-			require.Equal(t, snowlease.StateReady, st.State)
-			require.Equal(t, p.Worker, st.Worker)
-			require.Equal(t, cfg.Namespace, st.Namespace)
-			require.Equal(t, int64(1), st.Issued)
-			require.True(t, st.Floor.Before(p.Time) && p.Time.Before(st.Ceiling))
-			slots, err := c.Extras().Lister.Slots(t.Context(), cfg.Namespace)
-			require.NoError(t, err)
-			require.Len(t, slots, 32)
-			require.Contains(t, slots[st.Worker].Holder, "idworker.test@")
-
-			a.RequireStop()
-			_, err = w.NextID()
-			require.ErrorIs(t, err, snowlease.ErrClosed)
-			require.Equal(t, snowlease.StateStopped, w.Status().State)
-			for _, want := range []string{"worker id borrowed", "idworker started", "good_for_replicas=16", cfg.Namespace, "worker id released"} {
-				require.Contains(t, j.String(), want)
-			}
-		})
-	}
-}
-
-// fx may start an application again that has stopped. The worker, its streams and backdated ids go on.
-func TestStartAfterStop(t *testing.T) {
-	t.Parallel()
-	for _, s := range append(stores(), store{"redis-sequence", func(t testing.TB) fx.Option { return universal(newRedis(t, testserver.Redis(t))) }, false}) {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			cfg := idworker.Config{Namespace: namespace(t), Layout: business, Store: idworker.StoreConfig{Durable: s.durable}}
+			cfg := idworker.Config{Namespace: namespace(t), Layout: business, Store: idworker.StoreConfig{Durable: s.durable, Skew: time.Millisecond}}
 			if s.name == "redis-sequence" {
 				cfg.Mode = idworker.ModeRedisSequence
 			}
@@ -89,30 +48,43 @@ func TestStartAfterStop(t *testing.T) {
 			var w *idworker.IdWorker
 			var past *history.Issuer
 			var small *idworker.Numbers
-			more := fx.Populate(&small)
+			var j journal
+			more := fx.Options(fx.Populate(&small), j.provide())
 			if inDB {
-				cfg.Segments = []numbers.SegmentConfig{{Name: "prefetched"}, {Name: "strict", Strict: true}}
+				cfg.Segments = []numbers.SegmentConfig{{Name: "prefetched"}, {Name: "strict", Start: 1000, Strict: true}}
 				cfg.Reserved, more = 1, fx.Options(more, backdated(&past))
 				cfg.Series = []numbers.SeriesConfig{{Name: "invoices", Period: numbers.Year}}
 			}
 			a := app(t, &w, fx.Supply(cfg), s.provide(t), more)
+			_, err := w.NextID()
+			require.ErrorIs(t, err, snowlease.ErrNotStarted)
+			require.Error(t, w.Healthy())
+			require.Equal(t, snowlease.StateNotStarted, w.Status().State)
 			stream, err := w.For(2)
 			require.NoError(t, err)
 			last := int64(0)
 			for round := range 3 {
 				a.RequireStart()
+				require.NoError(t, w.Healthy())
 				for _, next := range []func(context.Context) (int64, error){w.NextIDWait, stream.NextIDWait} {
 					id, err := next(t.Context())
 					require.NoError(t, err)
+					p, err := w.Decode(id)
+					require.NoError(t, err)
+					require.WithinDuration(t, time.Now(), p.Time, time.Minute)
 					id &^= 31 << 12 // whatever the business number
 					require.Greater(t, id, last)
 					last = id
 				}
-				for _, c := range cfg.Segments {
+				for i, c := range cfg.Segments {
 					numbers, err := small.Segment(c.Name)
 					require.NoError(t, err)
-					_, err = numbers.Next(t.Context())
+					n, err := numbers.Next(t.Context())
 					require.NoError(t, err)
+					require.True(t, !c.Strict || n == int64(1000+round), n)
+					for _, where := range []string{w.Status().Center, small.Status()[i].Store} {
+						require.Equal(t, strings.HasPrefix(s.name, "sqlite"), strings.HasPrefix(where, "sqlite "))
+					}
 				}
 				if inDB {
 					invoices, err := small.Series("invoices")
@@ -123,12 +95,45 @@ func TestStartAfterStop(t *testing.T) {
 					_, err = past.Backfill(time.Now()).NextIDAt(t.Context(), time.Now().Add(-time.Hour))
 					require.NoError(t, err)
 				}
+				requireStatus(t, w, cfg, 2*(round+1), last)
 				a.RequireStop()
 				_, err := stream.NextID()
 				require.ErrorIs(t, err, snowlease.ErrClosed)
+				require.Equal(t, snowlease.StateStopped, w.Status().State)
+			}
+			require.Regexp(t, "idworker started.*"+cfg.Namespace, j.String())
+			for _, want := range []string{"worker id borrowed", fmt.Sprint("good_for_replicas=", w.Status().Pool.Replicas()), "worker id released"} {
+				require.Equal(t, cfg.Mode == "", strings.Contains(j.String(), want), want)
 			}
 		})
 	}
+}
+
+// requireStatus checks the status of a worker that is ready.
+func requireStatus(t *testing.T, w *idworker.IdWorker, cfg idworker.Config, issued int, last int64) {
+	t.Helper()
+	st := w.Status()
+	require.Equal(t, []any{snowlease.StateReady, cfg.Namespace, int64(issued)}, []any{st.State, st.Namespace, st.Issued})
+	if cfg.Mode != "" {
+		return
+	}
+	p, err := w.Decode(last)
+	require.NoError(t, err)
+	require.Equal(t, p.Worker, st.Worker)
+	require.True(t, st.Floor.Before(p.Time) && p.Time.Before(st.Ceiling))
+	slots, err := w.Slots(t.Context())
+	require.NoError(t, err)
+	require.Len(t, slots, 32-int(cfg.Reserved))
+	require.Contains(t, slots[st.Worker].Holder, "idworker.test@")
+}
+
+// withoutGORM provides a center and a store of numbers on a SQLite file.
+func withoutGORM(t testing.TB) fx.Option {
+	dsn := filepath.Join(t.TempDir(), "app.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
+	c, err := dbseq.Open("sqlite", dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return fx.Options(centered(c), fx.Provide(func(c lease.Center) numbers.Store { return c.(*dbseq.Center).Numbers() }))
 }
 
 // An application that is built and never started leaks nothing (goleak checks).
@@ -378,7 +383,7 @@ func TestLocalMode(t *testing.T) {
 	_, err = idworker.Open(t.Context(), cfg, idworker.Clients{})
 	require.ErrorIs(t, err, hostseq.ErrHeld, "another process has it")
 	a.RequireStop()
-	require.False(t, ready(w))
+	require.Error(t, w.Healthy())
 	next, err := idworker.Open(t.Context(), cfg, idworker.Clients{})
 	require.NoError(t, err)
 	after, err := next.NextID()
@@ -421,61 +426,6 @@ func TestOpenWithoutFx(t *testing.T) {
 	}
 }
 
-// A database serves without GORM: its center lends the worker ids and counts the ids for
-// times past, and its store of numbers takes the place of the *gorm.DB.
-func TestWithoutGORM(t *testing.T) {
-	t.Parallel()
-	for where, before := range map[idworker.SegmentStore]string{"": "", "db": "", "db+redis": "redis"} {
-		t.Run(string(where), func(t *testing.T) {
-			dsn := filepath.Join(t.TempDir(), "app.db") + "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"
-			name := namespace(t)
-			cfg := idworker.Config{
-				Namespace: "orders", Reserved: 1, SegmentStore: where, Store: idworker.StoreConfig{Skew: time.Millisecond},
-				Segments: []numbers.SegmentConfig{{Name: name, Start: 1000, Strict: true}},
-			}
-			clients := fx.Options()
-			if before != "" {
-				clients = universal(newRedis(t, testserver.Redis(t)))
-			}
-			var (
-				w      *idworker.IdWorker
-				past   *history.Issuer
-				s      *idworker.Numbers
-				center lease.Center
-				store  numbers.Store
-			)
-			a := app(t, &w, fx.Supply(cfg), clients, fx.Populate(&past, &s, &center, &store), fx.Provide(
-				func(lc fx.Lifecycle) (lease.Center, error) {
-					c, err := dbseq.Open("sqlite", dsn)
-					lc.Append(fx.StopHook(c.Close))
-					return c, err
-				},
-				func(c lease.Center) numbers.Store { return c.(*dbseq.Center).Numbers() },
-			))
-			a.RequireStart()
-			id, err := w.NextIDWait(t.Context())
-			require.NoError(t, err)
-			require.Positive(t, id)
-			require.Contains(t, w.Status().Center, "sqlite")
-			at := time.Now().Add(-time.Hour)
-			_, err = past.Backfill(at.Add(time.Minute)).NextIDAt(t.Context(), at)
-			require.NoError(t, err)
-			bills, err := s.Segment(name)
-			require.NoError(t, err)
-			n, err := bills.Next(t.Context())
-			require.NoError(t, err)
-			require.EqualValues(t, 1000, n)
-			st := s.Status()
-			require.Len(t, st, 1)
-			require.Contains(t, st[0].Store, "sqlite "+strings.TrimSuffix(dsn, "?_txlock=immediate&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)"))
-			require.Contains(t, st[0].Store, before)
-			a.RequireStop()
-			_, err = center.(*dbseq.Center).Extras().Lister.Slots(context.Background(), "orders")
-			require.ErrorContains(t, err, "closed", "the application has closed its center")
-		})
-	}
-}
-
 func TestShutdownOnLoss(t *testing.T) {
 	for _, shutdown := range []bool{false, true} {
 		t.Run(fmt.Sprint(shutdown), func(t *testing.T) {
@@ -492,7 +442,7 @@ func TestShutdownOnLoss(t *testing.T) {
 			center.Advance(time.Minute) // every lease has expired
 			require.Eventually(t, func() bool { return w.Status().Losses == 1 }, 30*time.Second, time.Millisecond)
 			if !shutdown {
-				require.Eventually(t, func() bool { return ready(w) }, 30*time.Second, time.Millisecond)
+				require.Eventually(t, func() bool { return w.Healthy() == nil }, 30*time.Second, time.Millisecond)
 				after, err := w.NextIDWait(t.Context())
 				require.NoError(t, err)
 				require.Greater(t, after, before)
