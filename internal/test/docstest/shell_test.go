@@ -44,47 +44,21 @@ func commandsOf(b block) (list []command) {
 	return list
 }
 
+var (
+	// shellWord finds a comment, a word or an operator. Blanks and operators in quotes end no word.
+	shellWord = regexp.MustCompile(`#.*|(?:'[^']*'|"[^"]*"|[^\s'"&|;<>])+|&&|\|\||;;|<<|>>|[&|;<>'"]`)
+	quoted    = regexp.MustCompile(`'([^']*)'|"([^"]*)"`)
+)
+
 // split splits a line into words. Operators are words of their own.
 func split(line string) (words []string, err error) {
-	var cur strings.Builder
-	var quote rune
-	started := false
-	end := func() {
-		if started {
-			words = append(words, cur.String())
-			cur.Reset()
-			started = false
-		}
-	}
-	for i, r := range line {
+	for _, word := range shellWord.FindAllString(line, -1) {
 		switch {
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			} else {
-				cur.WriteRune(r)
-			}
-		case r == '\'' || r == '"':
-			quote, started = r, true
-		case r == '#' && !started:
-			return words, nil
-		case strings.ContainsRune("&|;<>", r):
-			end()
-			if n := len(words); n > 0 && words[n-1] == string(r) && line[i-1] == byte(r) {
-				words[n-1] += string(r)
-			} else {
-				words = append(words, string(r))
-			}
-		case r == ' ' || r == '\t':
-			end()
-		default:
-			cur.WriteRune(r)
-			started = true
+		case word == `'` || word == `"`:
+			return nil, errors.New("a quote is not closed")
+		case word[0] != '#':
+			words = append(words, quoted.ReplaceAllString(word, "$1$2"))
 		}
-	}
-	end()
-	if quote != 0 {
-		return nil, errors.New("a quote is not closed")
 	}
 	return words, nil
 }
