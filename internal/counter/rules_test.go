@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/internal/counter"
@@ -435,12 +434,6 @@ var sequenceRules = map[string]func(r rig){
 		r.reserve(m, 1)
 		r.Run.Add(-1)
 		require.NotContains(r.t, r.requireQuarantine(m).Reason, "flips")
-	},
-	"a server that does not tell its run_id": func(r rig) {
-		r.Store = &redistest.Store{Addr: miniredis.RunT(r.t).Addr()}
-		_, _, err := r.member().Reserve(r.t.Context(), 1)
-		require.ErrorIs(r.t, err, redisseq.ErrRunID)
-		require.Zero(r.t, r.Client(r.t).DBSize(r.t.Context()).Val(), "nothing was written")
 	},
 	"what is lost starts a quarantine without a run_id": func(r rig) {
 		r.Options = append(r.Options, redisseq.WithDurable(true))

@@ -43,7 +43,7 @@ var onSequence = list{title: "sequence", pkg: "internal/counter", loaders: []mut
 	{"a part of the key that is lost goes unseen", sequenceLua, `loss = 'the record of the namespace was incomplete'`, ``, ofSequences + "what is lost starts a quarantine"},
 	{"incarnations are not compared", sequenceLua, `elseif onChange and run ~= id then`, `elseif false then`, ofSequences + "another incarnation starts a quarantine"},
 	{"a promotion of the same process goes unseen", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/sequence"},
-	{"a server that does not tell its incarnation is taken as unchanged", sequenceLua, `if onChange and not id then return { 'NORUNID' } end`, `id = id or '?'`, ofSequences + "a server that does not tell its run_id"},
+	{"a server that does not tell its incarnation is taken as unchanged", sequenceLua, `if onChange and not id then return { 'NORUNID' } end`, `id = id or '?'`, "TestServerThatDoesNotTellItsRunID"},
 	{"ids after a loss are not above it", sequenceLua, `math.max(current, tickOf(quarantine))`, `current`, ofSequences + "loss after loss"},
 	{"ids after a loss begin one tick lower", sequenceLua, `(ahead + 1) * unit + skew`, `ahead * unit + skew`, ofSequences + "loss after loss"},
 	{"ids after a loss without the lead", sequenceLua, `(ahead + 1) * unit + skew`, `unit + skew`, ofSequences + "loss after loss"},
