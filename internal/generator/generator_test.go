@@ -245,22 +245,25 @@ func TestExtendOnlyWhatItRenewed(t *testing.T) {
 	b := newBench(t, snowflake.Layout{})
 	r := lent(1, t0, time.Second)
 	b.adopt(t, r)
-	next := r
-	next.Ceiling += 1000
-
-	other := r
-	other.Worker = 2
+	next, other := lent(1, t0, 2*time.Second), lent(2, t0, time.Second)
 	require.False(t, b.Extend(other, next), "another grant is in force")
-	lower := r
-	lower.Ceiling--
-	require.False(t, b.Extend(r, lower), "a ceiling never falls")
+	for name, change := range map[string]func(*Range){
+		"a ceiling never falls": func(n *Range) { n.Ceiling = r.Ceiling - 1 },
+		"worker":                func(n *Range) { n.Worker++ },
+		"higher floor":          func(n *Range) { n.Floor += 500 },
+		"lower floor":           func(n *Range) { n.Floor -= 500 },
+	} {
+		changed := next
+		change(&changed)
+		require.False(t, b.Extend(r, changed), name)
+	}
+	require.EqualValues(t, 1, b.next(t).Worker)
 	require.True(t, b.Extend(r, next))
 	require.False(t, b.Extend(r, next), "a reply that comes late")
-
-	b.adopt(t, lent(2, t0, time.Second))
+	b.adopt(t, other)
 	require.False(t, b.Extend(next, next), "the worker id changed")
 	b.Stop()
-	require.False(t, b.Extend(lent(2, t0, time.Second), next), "a stopped generator is not revived")
+	require.False(t, b.Extend(other, next), "a stopped generator is not revived")
 	_, err := b.NextID()
 	require.ErrorIs(t, err, ErrClosed)
 }

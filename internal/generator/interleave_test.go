@@ -145,20 +145,28 @@ func (l *issueLog) check(ranges map[int64]Range) error {
 	return nil
 }
 
-func TestEveryInterleavingOfIssuersAndASwapper(t *testing.T) {
-	explore(t, 5000, func(b *bench, l *issueLog) (map[string]func(), func() error) {
+// swap explores two actors beside one that adopts the range next in place of old, which prepare has
+// begun. Afterwards another id is asked for.
+func swap(t *testing.T, least int, prepare func(b *bench, old Range), one, two, after func(l *issueLog) func()) {
+	t.Helper()
+	explore(t, least, func(b *bench, l *issueLog) (map[string]func(), func() error) {
 		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
-		b.adopt(t, old)
-		actors := map[string]func(){
-			"a": l.issue(1, 1),
-			"b": l.issue(3),
-			"c": func() { l.used[9], _ = b.Adopt(next) },
-		}
+		prepare(b, old)
+		actors := map[string]func(){"a": one(l), "b": two(l), "c": func() { l.used[9], _ = b.Adopt(next) }}
 		return actors, func() error {
-			l.issue(1)()
+			after(l)()
 			return l.check(map[int64]Range{9: old, 2: next})
 		}
 	})
+}
+
+// issues are the bodies of actors that take batches of the given sizes.
+func issues(sizes ...int64) func(l *issueLog) func() {
+	return func(l *issueLog) func() { return l.issue(sizes...) }
+}
+
+func TestEveryInterleavingOfIssuersAndASwapper(t *testing.T) {
+	swap(t, 5000, func(b *bench, old Range) { b.adopt(t, old) }, issues(1, 1), issues(3), issues(1))
 }
 
 func TestEveryInterleavingOfIssuersAndAStop(t *testing.T) {
@@ -183,8 +191,7 @@ func TestEveryInterleavingOfALateRenewalAStopAndASwap(t *testing.T) {
 	explore(t, 100, func(b *bench, l *issueLog) (map[string]func(), func() error) {
 		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
 		b.adopt(t, old)
-		renewed := old
-		renewed.Ceiling += 60_000
+		renewed := lent(9, t0, 2*time.Minute)
 		actors := map[string]func(){
 			"a": l.issue(1),
 			"b": func() { _, _ = b.Adopt(next) },
@@ -217,8 +224,7 @@ func dropAndAdopt(t *testing.T, end func(*bench) int64) {
 	explore(t, 1000, func(b *bench, l *issueLog) (map[string]func(), func() error) {
 		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
 		b.adopt(t, old)
-		renewed := old
-		renewed.Ceiling += 60_000
+		renewed := lent(9, t0, 2*time.Minute)
 		actors := map[string]func(){
 			"a": l.issue(1, 3),
 			"b": func() { b.Extend(old, renewed) },
@@ -253,29 +259,14 @@ func (l *issueLog) rush(n int) func() {
 }
 
 func TestEveryInterleavingOfARushAndASwapper(t *testing.T) {
-	explore(t, 5000, func(b *bench, l *issueLog) (map[string]func(), func() error) {
-		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
-		b.adopt(t, old)
-		b.next(t)
-		b.rushing()
-		actors := map[string]func(){
-			"a": l.rush(1),
-			"b": l.issue(3),
-			"c": func() { l.used[9], _ = b.Adopt(next) },
-		}
-		return actors, func() error {
-			l.rush(1)()
-			return l.check(map[int64]Range{9: old, 2: next})
-		}
-	})
+	rush := func(l *issueLog) func() { return l.rush(1) }
+	swap(t, 5000, func(b *bench, old Range) { b.rushes(t, old) }, rush, issues(3), rush)
 }
 
 func TestEveryInterleavingOfARushAndAStop(t *testing.T) {
 	explore(t, 100, func(b *bench, l *issueLog) (map[string]func(), func() error) {
 		r := lent(9, t0, time.Minute)
-		b.adopt(t, r)
-		b.next(t)
-		b.rushing()
+		b.rushes(t, r)
 		b.last.Store(b.last.Load() | b.seqMask) // a value that is too late lies in another tick
 		actors := map[string]func(){
 			"a": l.rush(2),
@@ -295,9 +286,7 @@ func TestEveryInterleavingOfARushAndAStop(t *testing.T) {
 func TestEveryInterleavingOfARushAtTheCeiling(t *testing.T) {
 	explore(t, 1000, func(b *bench, l *issueLog) (map[string]func(), func() error) {
 		r := lent(9, t0, 3*time.Millisecond)
-		b.adopt(t, r)
-		b.next(t)
-		b.rushing()
+		b.rushes(t, r)
 		b.last.Store(b.term.Load().hi - 1)
 		actors := map[string]func(){"a": l.rush(1), "b": l.rush(1), "c": l.rush(1)}
 		return actors, func() error {
@@ -314,9 +303,7 @@ func TestEveryInterleavingOfARushAtTheCeiling(t *testing.T) {
 func TestEveryInterleavingOfATurnAStopAndASwap(t *testing.T) {
 	explore(t, 100, func(b *bench, l *issueLog) (map[string]func(), func() error) {
 		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
-		b.adopt(t, old)
-		b.next(t)
-		b.rushing()
+		b.rushes(t, old)
 		b.advance(time.Millisecond)
 		b.last.Store(b.last.Load() | (stride - 1)) // the next value reads the clock
 		var adopted, stopped int64
@@ -337,12 +324,9 @@ func TestEveryInterleavingOfATurnAStopAndASwap(t *testing.T) {
 func TestEveryInterleavingOfARushARenewalADropAndAnAdoption(t *testing.T) {
 	explore(t, 1000, func(b *bench, l *issueLog) (map[string]func(), func() error) {
 		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
-		b.adopt(t, old)
-		b.next(t)
-		b.rushing()
+		b.rushes(t, old)
 		b.last.Store(b.last.Load() | b.seqMask)
-		renewed := old
-		renewed.Ceiling += 60_000
+		renewed := lent(9, t0, 2*time.Minute)
 		actors := map[string]func(){
 			"a": l.rush(1),
 			"b": func() { b.Extend(old, renewed) },
@@ -363,20 +347,10 @@ func TestEveryInterleavingOfARushARenewalADropAndAnAdoption(t *testing.T) {
 
 // If the last use is the last value of its tick, ending the tick moves nothing.
 func TestEveryInterleavingAtTheEndOfATick(t *testing.T) {
-	explore(t, 100, func(b *bench, l *issueLog) (map[string]func(), func() error) {
-		old, next := lent(9, t0, time.Minute), lent(2, t0, time.Minute)
+	swap(t, 100, func(b *bench, old Range) {
 		b.adopt(t, old)
 		for b.last.Load()&b.seqMask != b.seqMask {
 			b.take(1)
 		}
-		actors := map[string]func(){
-			"a": l.issue(1),
-			"b": l.issue(1),
-			"c": func() { l.used[9], _ = b.Adopt(next) },
-		}
-		return actors, func() error {
-			l.issue(1)()
-			return l.check(map[int64]Range{9: old, 2: next})
-		}
-	})
+	}, issues(1), issues(1), issues(1))
 }

@@ -193,23 +193,6 @@ func TestBatchStartsAgainAfterADrop(t *testing.T) {
 	}
 }
 
-func TestExtendKeepsWorkerAndFloor(t *testing.T) {
-	b := newBench(t, snowflake.Layout{})
-	r := lent(1, t0, time.Second)
-	b.adopt(t, r)
-	for name, change := range map[string]func(*Range){
-		"worker":       func(r *Range) { r.Worker++ },
-		"higher floor": func(r *Range) { r.Floor += 500 },
-		"lower floor":  func(r *Range) { r.Floor -= 500 },
-	} {
-		next := r
-		next.Ceiling += 1000
-		change(&next)
-		require.False(t, b.Extend(r, next), name)
-	}
-	require.EqualValues(t, 1, b.next(t).Worker)
-}
-
 // No id is 0, not even the first one of worker 0 in the first tick of the epoch.
 func TestNoIDIsZero(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,14 @@ func (b *bench) rushing() {
 	t.end.Store(b.bound(t, mono, b.tick(t, mono)))
 }
 
+// rushes adopts a range, issues an id and is in a rush then.
+func (b *bench) rushes(t testing.TB, r Range) {
+	t.Helper()
+	b.adopt(t, r)
+	b.next(t)
+	b.rushing()
+}
+
 // on reports whether a rush is under way.
 func (r *rush) on() bool { return r.end.Load() != 0 }
 
@@ -51,9 +59,7 @@ func TestRushReadsTheClock(t *testing.T) {
 	g, err := New(snowflake.Layout{}, WithClock(func() time.Duration { reads++; return 0 }))
 	require.NoError(t, err)
 	b := &bench{Generator: g}
-	b.adopt(t, lent(1, t0, time.Minute))
-	b.next(t)
-	b.rushing()
+	b.rushes(t, lent(1, t0, time.Minute))
 	reads = 0
 	for range 100 * stride {
 		b.next(t)
@@ -70,9 +76,7 @@ func TestRushGoesOnBeyondItsFirstLead(t *testing.T) {
 	g, err := New(snowflake.Twitter(), WithMaxAhead(2*time.Millisecond), WithClock(func() time.Duration { reads++; return elapsed }))
 	require.NoError(t, err)
 	b := &bench{Generator: g}
-	b.adopt(t, lent(1, t0, time.Minute))
-	b.next(t)
-	b.rushing()
+	b.rushes(t, lent(1, t0, time.Minute))
 	reads = 0
 	for range 100 {
 		elapsed += time.Millisecond
@@ -88,9 +92,7 @@ func TestRushGoesOnBeyondItsFirstLead(t *testing.T) {
 // Callers that exceed the lead end the rush, so that those who wait use up no values.
 func TestRushEndsWithTheLead(t *testing.T) {
 	b := newBench(t, snowflake.Twitter(), WithMaxAhead(2*time.Millisecond))
-	b.adopt(t, lent(1, t0, time.Minute))
-	b.next(t)
-	b.rushing()
+	b.rushes(t, lent(1, t0, time.Minute))
 	ids := int64(1)
 	for {
 		if _, err := b.NextID(); err != nil {
@@ -122,9 +124,7 @@ func TestRushEndsWithTheLead(t *testing.T) {
 func TestRushBeyondTheRange(t *testing.T) {
 	b := newBench(t, snowflake.Twitter())
 	r := lent(1, t0, 5*time.Millisecond)
-	b.adopt(t, r)
-	b.next(t)
-	b.rushing()
+	b.rushes(t, r)
 	for {
 		if _, err := b.NextID(); err != nil {
 			require.ErrorIs(t, err, ErrExhausted)
@@ -140,9 +140,7 @@ func TestRushBeyondTheRange(t *testing.T) {
 // there.
 func TestRushEntersATickOnce(t *testing.T) {
 	b := newBench(t, snowflake.Layout{})
-	b.adopt(t, lent(1, t0, time.Minute))
-	b.next(t)
-	b.rushing()
+	b.rushes(t, lent(1, t0, time.Minute))
 	b.advance(time.Millisecond)
 	tm := b.term.Load()
 	end := tm.end.Load()
@@ -172,9 +170,7 @@ func TestRushEntersATickLate(t *testing.T) {
 	}))
 	require.NoError(t, err)
 	b := &bench{Generator: g}
-	b.adopt(t, lent(1, t0, time.Minute))
-	b.next(t)
-	b.rushing()
+	b.rushes(t, lent(1, t0, time.Minute))
 	b.last.Store(b.last.Load() | (stride - 1))
 	made := b.Issued()
 	elapsed += time.Millisecond
@@ -196,9 +192,7 @@ func TestRushEntersATickLate(t *testing.T) {
 // A batch gets through although others add all the time: it ends the rush.
 func TestRushEndsForABatch(t *testing.T) {
 	b := newBench(t, snowflake.Layout{})
-	b.adopt(t, lent(1, t0, time.Minute))
-	b.next(t)
-	b.rushing()
+	b.rushes(t, lent(1, t0, time.Minute))
 	tm, adds := b.term.Load(), 0
 	b.at = func(p point) {
 		if p == loadedTerm && tm.on() && adds < 10_000 {
@@ -216,9 +210,7 @@ func TestRushEndsForABatch(t *testing.T) {
 func TestRushForgetsTheFormerClock(t *testing.T) {
 	b := newBench(t, snowflake.Layout{})
 	r := lent(1, t0, time.Minute)
-	b.adopt(t, r)
-	b.next(t)
-	b.rushing()
+	b.rushes(t, r)
 	old := b.term.Load()
 	back := r
 	back.Now -= 10_000
@@ -245,9 +237,7 @@ func TestNoRushByAnotherClock(t *testing.T) {
 // are older than a tick.
 func TestRushEndsByTheClock(t *testing.T) {
 	b := newBench(t, snowflake.Layout{})
-	b.adopt(t, lent(1, t0, time.Minute))
-	b.next(t)
-	b.rushing()
+	b.rushes(t, lent(1, t0, time.Minute))
 	old := 0
 	for range 3 * stride {
 		b.advance(10 * time.Millisecond)
@@ -339,9 +329,7 @@ func TestRushBeginsAsItsWatcherLeaves(t *testing.T) {
 // The next tick may lie beyond the range.
 func TestRushEntersNoTickBeyondTheRange(t *testing.T) {
 	b := newBench(t, snowflake.Layout{})
-	b.adopt(t, lent(1, t0, time.Millisecond))
-	b.next(t)
-	b.rushing()
+	b.rushes(t, lent(1, t0, time.Millisecond))
 	b.advance(2 * time.Millisecond)
 	tm := b.term.Load()
 	v := tm.hi&^b.seqMask + stride // in the last tick

@@ -104,8 +104,8 @@ var onGenerator = list{title: "generator", pkg: "internal/generator", mutants: [
 	{"a late renewal is installed", handoverGo, `cur.state != held || cur.Range != prev ||`, `cur.state != held ||`, "TestExtendOnlyWhatItRenewed"},
 	{"a renewal revives a generator that has stopped", handoverGo, `cur.state != held || cur.Range != prev ||`, ``, "TestEveryInterleavingOfALateRenewalAStopAndASwap"},
 	{"a renewal lowers the ceiling", handoverGo, ` || next.Ceiling < prev.Ceiling {`, ` {`, "TestExtendOnlyWhatItRenewed"},
-	{"a renewal changes the worker id", handoverGo, `next.Worker != prev.Worker ||`, ``, "TestExtendKeepsWorkerAndFloor"},
-	{"a renewal changes the floor", handoverGo, `|| next.Floor != prev.Floor ||`, `||`, "TestExtendKeepsWorkerAndFloor"},
+	{"a renewal changes the worker id", handoverGo, `next.Worker != prev.Worker ||`, ``, "TestExtendOnlyWhatItRenewed"},
+	{"a renewal changes the floor", handoverGo, `|| next.Floor != prev.Floor ||`, `||`, "TestExtendOnlyWhatItRenewed"},
 	// Stopping.
 	{"a stop moves nothing", handoverGo, raiseAtStop + "\tif old.state == stopped {", "used := g.last.Load()\n\tif old.state == stopped {", "TestEveryInterleavingOfIssuersAndAStop"},
 	{"a stop moves the last use before it takes the range away", handoverGo, swapAtStop + "\tg.pause(markedStop)\n\t// As in Adopt, an issuer that has loaded the old term already has its value or gets none. So\n\t// used covers every id.\n\t" + raiseAtStop, raiseAtStop + "\tg.pause(markedStop)\n\t" + swapAtStop, "TestEveryInterleavingOfIssuersAndAStop"},
