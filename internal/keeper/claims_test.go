@@ -12,16 +12,19 @@ import (
 )
 
 // A process keeps its lease while the clocks of its host and the center drift apart.
-// Once the lease is lost, it gets no other until the clocks agree again.
+// Once the lease is lost, it gets no other until the clocks agree again. Nor does a start get one.
 func TestHostsClockVetoesABorrow(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
+		var c *lease.ClockError
+		r.center.Advance(10 * time.Minute)
+		require.ErrorAs(t, r.keeper.Start(t.Context()), &c)
+		r.center.Advance(-10 * time.Minute)
 		r.start()
 		r.next()
 		r.center.Advance(10 * time.Minute)
 		time.Sleep(2 * time.Minute)
 		_, err := r.gen.NextID()
 		require.ErrorIs(t, err, generator.ErrLeaseExpired)
-		var c *lease.ClockError
 		require.ErrorAs(t, r.keeper.Status().Err, &c)
 		r.center.Advance(-10 * time.Minute)
 		time.Sleep(time.Minute)

@@ -51,24 +51,6 @@ func (r *rig) lent() (n int) {
 	return n
 }
 
-func TestNothingIsIssuedWhenAWorkerIDIsGivenBack(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		r.next()
-		released := false
-		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
-			if verb == "release" && !after {
-				released = true
-				_, err := r.gen.NextID()
-				require.ErrorIs(t, err, generator.ErrClosed, "the generator stops first")
-			}
-			return nil
-		})
-		require.NoError(t, r.keeper.Stop(t.Context()))
-		require.True(t, released)
-	})
-}
-
 // A caller may stop or drop the generator before the Keeper does, or give it another range.
 // The Keeper cannot know the last use then.
 func TestNextHolderIsAboveAGeneratorThatTheCallerStopped(t *testing.T) {
@@ -81,18 +63,16 @@ func TestNextHolderIsAboveAGeneratorThatTheCallerStopped(t *testing.T) {
 			return used
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				r.member(func(c *keeper.Config) { c.Request.First, c.Request.Last = 4, 4 })
-				r.start()
-				time.Sleep(time.Second)
-				used := r.next()
-				require.Positive(t, end(r.gen))
-				require.NoError(t, r.keeper.Stop(t.Context()))
-				slots, err := r.center.Slots(t.Context(), "orders")
-				require.NoError(t, err)
-				require.GreaterOrEqual(t, slots[4].HighWater, used.Time.UnixMilli())
-			})
+		named(t, name, func(t *testing.T, r *rig) {
+			r.member(func(c *keeper.Config) { c.Request.First, c.Request.Last = 4, 4 })
+			r.start()
+			time.Sleep(time.Second)
+			used := r.next()
+			require.Positive(t, end(r.gen))
+			require.NoError(t, r.keeper.Stop(t.Context()))
+			slots, err := r.center.Slots(t.Context(), "orders")
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, slots[4].HighWater, used.Time.UnixMilli())
 		})
 	}
 }
@@ -113,22 +93,6 @@ func TestLostLeaseIsUsedUpWhereNoOtherIsFree(t *testing.T) {
 
 		time.Sleep(6 * time.Second)
 		require.Greater(t, r.next().Time.UnixMilli(), first.Ceiling, "lent anew, above all that was used")
-	})
-}
-
-func TestEachBorrowHasAnOwnerOfItsOwn(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		owners := map[[16]byte]bool{}
-		for range 4 {
-			g := r.keeper.Status().Grant
-			require.False(t, owners[g.Owner])
-			owners[g.Owner] = true
-			r.expire(g.Worker)
-			time.Sleep(15 * time.Second)
-			r.next()
-		}
-		require.EqualValues(t, 4, r.losses.Load())
 	})
 }
 
@@ -172,24 +136,6 @@ func TestSlowCenterSetsNoClockAhead(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		require.Zero(t, r.losses.Load())
-	})
-}
-
-// What a process held before it was copied is not renewed, however soon the center is
-// back.
-func TestResetForgetsTheGrant(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		old := r.keeper.Status().Grant
-		up := r.down()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		require.Error(t, r.keeper.Reset(ctx))
-		up()
-		time.Sleep(2 * time.Second)
-		require.NotEqual(t, old.Worker, r.next().Worker)
-		require.Equal(t, old.Ceiling, r.slot(old.Worker).HighWater, "neither renewed nor given back")
-		require.Equal(t, old.Ceiling, r.slot(old.Worker).Expires)
 	})
 }
 

@@ -58,6 +58,11 @@ func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 	})
 }
 
+// named is a bubble in a subtest.
+func named(t *testing.T, name string, f func(t *testing.T, r *rig)) {
+	t.Run(name, func(t *testing.T) { bubble(t, f) })
+}
+
 func request() lease.Request {
 	req := memcenter.NewRequest("orders", layout)
 	req.Owner = lease.NewOwner()
@@ -200,19 +205,17 @@ func TestScheduleNeverMakesARenewalLate(t *testing.T) {
 		"wall clock stepped": func(t time.Time) time.Time { return t.Add(100 * time.Hour) },
 		"every five seconds": func(t time.Time) time.Time { return t.Add(5 * time.Second) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				r.member(func(c *keeper.Config) { c.Schedule = s })
-				renewals := r.renewals()
-				r.start()
-				time.Sleep(300 * time.Second)
-				r.next()
-				if name == "every five seconds" {
-					require.InDelta(t, 60, renewals.Load(), 1)
-					return
-				}
-				require.InDelta(t, 30*1.05, renewals.Load(), 30*0.06)
-			})
+		named(t, name, func(t *testing.T, r *rig) {
+			r.member(func(c *keeper.Config) { c.Schedule = s })
+			renewals := r.renewals()
+			r.start()
+			time.Sleep(300 * time.Second)
+			r.next()
+			if name == "every five seconds" {
+				require.InDelta(t, 60, renewals.Load(), 1)
+				return
+			}
+			require.InDelta(t, 30*1.05, renewals.Load(), 30*0.06)
 		})
 	}
 }
@@ -282,6 +285,8 @@ func TestLostLeaseIsReplacedWhileIdsGoOn(t *testing.T) {
 		require.Equal(t, keeper.Holding, st.State)
 		require.NotEqual(t, old.Worker, r.next().Worker)
 		require.NotEqual(t, old.Owner, st.Grant.Owner)
+		require.Equal(t, 1, strings.Count(r.log.String(), "former_worker"))
+		require.Contains(t, r.log.String(), fmt.Sprintf("former_worker=%d\n", old.Worker), "the log names it, as it is another one")
 	})
 }
 
@@ -358,37 +363,28 @@ func TestFullPool(t *testing.T) {
 	})
 }
 
-func TestCenterHangsAtStart(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.center.Intercept(func(ctx context.Context, _ string, _ bool) error {
-			<-ctx.Done()
-			return ctx.Err()
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		began := time.Now()
-		err := r.keeper.Start(ctx)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorContains(t, err, "memory")
-		require.Less(t, time.Since(began), 5*time.Second)
-	})
-}
-
 // A start that ends while a call hangs tells what the calls before it met.
-func TestStartTellsWhatItMetBeforeItsTimeWasUp(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		calls := 0
-		r.center.Intercept(func(ctx context.Context, _ string, _ bool) error {
-			if calls++; calls == 1 {
-				return errRefused
-			}
-			<-ctx.Done()
-			return ctx.Err()
+func TestCenterHangsAtStart(t *testing.T) {
+	for refused, want := range []error{context.DeadlineExceeded, errRefused} {
+		bubble(t, func(t *testing.T, r *rig) {
+			calls := 0
+			r.center.Intercept(func(ctx context.Context, _ string, _ bool) error {
+				if calls++; calls <= refused {
+					return errRefused
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			began := time.Now()
+			err := r.keeper.Start(ctx)
+			require.ErrorIs(t, err, want)
+			require.ErrorContains(t, err, "memory")
+			require.Less(t, time.Since(began), 3*time.Second)
+			require.Greater(t, calls, refused)
 		})
-		r.member(func(c *keeper.Config) { c.Wait = 3 * time.Second })
-		require.ErrorIs(t, r.keeper.Start(t.Context()), errRefused)
-		require.Greater(t, calls, 1)
-	})
+	}
 }
 
 // A start goes on after a call that hangs, as on a dead connection, and does not give up one
@@ -527,18 +523,6 @@ func TestSetupThatCannotWorkFailsAtOnce(t *testing.T) {
 	}
 }
 
-func TestCentersClockFarOff(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.center.Advance(10 * time.Minute)
-		err := r.keeper.Start(t.Context())
-		var c *lease.ClockError
-		require.ErrorAs(t, err, &c)
-		r.center.Advance(-10 * time.Minute)
-		r.start()
-		r.next()
-	})
-}
-
 func TestCentersClockStepsWhileHolding(t *testing.T) {
 	for _, step := range []time.Duration{time.Hour, -time.Hour, 3 * time.Second, -3 * time.Second} {
 		bubble(t, func(t *testing.T, r *rig) {
@@ -564,6 +548,7 @@ func TestCentersClockStepsWhileHolding(t *testing.T) {
 	}
 }
 
+// A release is tried again. Nothing is issued any more when it begins.
 func TestReleaseIsTriedAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.start()
@@ -572,6 +557,8 @@ func TestReleaseIsTriedAgain(t *testing.T) {
 		r.center.Intercept(func(_ context.Context, verb string, after bool) error {
 			if verb == "release" && !after && failed < 3 {
 				failed++
+				_, err := r.gen.NextID()
+				require.ErrorIs(t, err, generator.ErrClosed, "the generator stops first")
 				return errors.New("connection reset")
 			}
 			return nil
@@ -655,28 +642,26 @@ func TestStopBesideAnythingOnAFrozenStore(t *testing.T) {
 			time.Sleep(lease.DefaultTTL / 2)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				var others sync.WaitGroup
-				begin(t, r, func(call func() error) {
-					others.Go(func() {
-						if err := call(); err == nil {
-							t.Error("it succeeds beside a stop on a frozen store")
-						}
-					})
-					synctest.Wait()
+		named(t, name, func(t *testing.T, r *rig) {
+			var others sync.WaitGroup
+			begin(t, r, func(call func() error) {
+				others.Go(func() {
+					if err := call(); err == nil {
+						t.Error("it succeeds beside a stop on a frozen store")
+					}
 				})
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				began := time.Now()
-				_ = r.keeper.Stop(ctx)
-				require.LessOrEqual(t, time.Since(began), 5*time.Second)
-				_, err := r.gen.NextID()
-				require.ErrorIs(t, err, generator.ErrClosed)
-				others.Wait()
-				require.LessOrEqual(t, time.Since(began), 5*time.Second, "and ends the others")
-				require.Equal(t, keeper.Stopped, r.keeper.Status().State)
+				synctest.Wait()
 			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			_ = r.keeper.Stop(ctx)
+			require.LessOrEqual(t, time.Since(began), 5*time.Second)
+			_, err := r.gen.NextID()
+			require.ErrorIs(t, err, generator.ErrClosed)
+			others.Wait()
+			require.LessOrEqual(t, time.Since(began), 5*time.Second, "and ends the others")
+			require.Equal(t, keeper.Stopped, r.keeper.Status().State)
 		})
 	}
 }

@@ -37,122 +37,110 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 	tellsAll := func(r *rig) {
 		r.member(func(c *keeper.Config) { c.Jitter = func(_, most time.Duration) time.Duration { return most } })
 	}
-	t.Run("the center is away", func(t *testing.T) {
-		bubble(t, func(t *testing.T, r *rig) {
-			tellsAll(r)
-			r.start()
-			began, ceiling := time.Now(), time.UnixMilli(r.keeper.Status().Grant.Ceiling)
-			up := r.down()
-			time.Sleep(10*time.Minute - time.Second/2)
-			require.Len(t, r.story(began), 3+18)
-			require.Equal(t, []string{
-				"0.0 INFO worker id borrowed",
-				"10.0 WARN lease not renewed; retrying",
-				"30.0 ERROR ids stopped: the lease has expired",
-				"60.0 ERROR still no ids: the lease has expired", // and so on
-			}, r.story(began)[:4])
-			require.Equal(t, began.Add(lease.DefaultTTL), ceiling)
-			up()
-			time.Sleep(time.Minute)
-			require.Greater(t, len(r.story(began)), 3+19)
-			require.Equal(t, []string{
-				"600.5 WARN lease lost; borrowing another worker id",
-				"600.5 INFO worker id borrowed",
-				"600.5 INFO ids resumed",
-			}, r.story(began)[3+19:])
-			require.Regexp(t, `retrying" namespace=orders center=memory worker=0 ids_stop_at=2026-11-20T12:00:30.001Z failing_since=2026-11-20T12:00:10.000Z err=`, r.log.String())
-			require.NotRegexp(t, `(stopped|lost|borrowed|resumed).* ids_stop_at=`, r.log.String(), "they have stopped")
-			require.Regexp(t, `ids stopped: .* worker=\d+ namespace=orders center=memory ceiling=\S+ failing_since=2026-11-20T12:00:10.000Z err="memcenter: renew: connection refused"`, r.log.String())
-			require.Regexp(t, `ids resumed" worker=\d+ namespace=orders center=memory after=9m30.499s`, r.log.String(), "since the tick after the ceiling")
+	named(t, "the center is away", func(t *testing.T, r *rig) {
+		tellsAll(r)
+		r.start()
+		began, ceiling := time.Now(), time.UnixMilli(r.keeper.Status().Grant.Ceiling)
+		up := r.down()
+		time.Sleep(10*time.Minute - time.Second/2)
+		require.Len(t, r.story(began), 3+18)
+		require.Equal(t, []string{
+			"0.0 INFO worker id borrowed",
+			"10.0 WARN lease not renewed; retrying",
+			"30.0 ERROR ids stopped: the lease has expired",
+			"60.0 ERROR still no ids: the lease has expired", // and so on
+		}, r.story(began)[:4])
+		require.Equal(t, began.Add(lease.DefaultTTL), ceiling)
+		up()
+		time.Sleep(time.Minute)
+		require.Greater(t, len(r.story(began)), 3+19)
+		require.Equal(t, []string{
+			"600.5 WARN lease lost; borrowing another worker id",
+			"600.5 INFO worker id borrowed",
+			"600.5 INFO ids resumed",
+		}, r.story(began)[3+19:])
+		require.Regexp(t, `retrying" namespace=orders center=memory worker=0 ids_stop_at=2026-11-20T12:00:30.001Z failing_since=2026-11-20T12:00:10.000Z err=`, r.log.String())
+		require.NotRegexp(t, `(stopped|lost|borrowed|resumed).* ids_stop_at=`, r.log.String(), "they have stopped")
+		require.Regexp(t, `ids stopped: .* worker=\d+ namespace=orders center=memory ceiling=\S+ failing_since=2026-11-20T12:00:10.000Z err="memcenter: renew: connection refused"`, r.log.String())
+		require.Regexp(t, `ids resumed" worker=\d+ namespace=orders center=memory after=9m30.499s`, r.log.String(), "since the tick after the ceiling")
 
-			r.center.Intercept(func(context.Context, string, bool) error { // nor heeds its context
-				time.Sleep(25 * time.Second)
-				return errRefused
-			})
+		r.center.Intercept(func(context.Context, string, bool) error { // nor heeds its context
+			time.Sleep(25 * time.Second)
+			return errRefused
+		})
+		time.Sleep(time.Minute)
+		require.Contains(t, r.story(began), "680.5 ERROR ids stopped: the lease has expired")
+	})
+	named(t, "and does not heed contexts, after another start", func(t *testing.T, r *rig) {
+		r.start()
+		require.NoError(t, r.keeper.Stop(t.Context()))
+		r.start()
+		began := time.Now()
+		r.center.Intercept(func(context.Context, string, bool) error {
 			time.Sleep(time.Minute)
-			require.Contains(t, r.story(began), "680.5 ERROR ids stopped: the lease has expired")
+			return errRefused
 		})
+		time.Sleep(31 * time.Second)
+		require.Contains(t, r.story(began), "30.0 ERROR ids stopped: the lease has expired")
 	})
-	t.Run("and does not heed contexts, after another start", func(t *testing.T) {
-		bubble(t, func(t *testing.T, r *rig) {
-			r.start()
-			require.NoError(t, r.keeper.Stop(t.Context()))
-			r.start()
-			began := time.Now()
-			r.center.Intercept(func(context.Context, string, bool) error {
-				time.Sleep(time.Minute)
-				return errRefused
-			})
-			time.Sleep(31 * time.Second)
-			require.Contains(t, r.story(began), "30.0 ERROR ids stopped: the lease has expired")
-		})
+	named(t, "and hangs", func(t *testing.T, r *rig) {
+		tellsAll(r)
+		r.start()
+		began := time.Now()
+		r.freeze(false)
+		time.Sleep(time.Minute)
+		require.Equal(t, "30.0 ERROR ids stopped: the lease has expired", r.story(began)[2])
 	})
-	t.Run("and hangs", func(t *testing.T) {
-		bubble(t, func(t *testing.T, r *rig) {
-			tellsAll(r)
-			r.start()
-			began := time.Now()
-			r.freeze(false)
-			time.Sleep(time.Minute)
-			require.Equal(t, "30.0 ERROR ids stopped: the lease has expired", r.story(began)[2])
-		})
-	})
-	t.Run("a lost lease that nothing replaces", func(t *testing.T) {
-		bubble(t, func(t *testing.T, r *rig) {
-			tellsAll(r)
-			r.start()
-			began := time.Now()
-			r.expire(r.keeper.Status().Grant.Worker)
-			r.center.Intercept(func(_ context.Context, verb string, _ bool) error {
-				if verb == "acquire" {
-					return errors.New("read-only")
-				}
-				return nil
-			})
-			time.Sleep(time.Minute - time.Second/2)
-			r.center.Intercept(nil)
-			time.Sleep(time.Minute)
-			require.Equal(t, []string{
-				"0.0 INFO worker id borrowed",
-				"10.0 WARN lease lost; borrowing another worker id",
-				"10.0 WARN worker id not borrowed; retrying",
-				"30.0 ERROR ids stopped: the lease has expired",
-				"60.0 ERROR still no ids: the lease has expired",
-				"60.5 INFO worker id borrowed",
-				"60.5 INFO ids resumed",
-			}, r.story(began))
-			require.Regexp(t, `lease lost.* worker=0 ids_stop_at=2026-11-20T12:00:30.001Z token=`, r.log.String(), "its range is used up")
-			require.Regexp(t, `worker id not borrowed; retrying" namespace=orders center=memory ids_stop_at=2026-11-20T12:00:30.001Z failing_since=2026-11-20T12:00:10.000Z err=`, r.log.String())
-		})
-	})
-	t.Run("nothing of the kind", func(t *testing.T) {
-		bubble(t, func(t *testing.T, r *rig) {
-			r.start()
-			for range 20 {
-				up := r.down()
-				time.Sleep(15 * time.Second)
-				up()
-				time.Sleep(15 * time.Second)
+	named(t, "a lost lease that nothing replaces", func(t *testing.T, r *rig) {
+		tellsAll(r)
+		r.start()
+		began := time.Now()
+		r.expire(r.keeper.Status().Grant.Worker)
+		r.center.Intercept(func(_ context.Context, verb string, _ bool) error {
+			if verb == "acquire" {
+				return errors.New("read-only")
 			}
-			r.center.Wipe()
-			time.Sleep(5 * time.Minute)
-			require.NoError(t, r.keeper.Reset(t.Context()), "without a worker id for a moment, and not by an expired lease")
-			time.Sleep(time.Minute)
-			require.NoError(t, r.keeper.Stop(t.Context()))
-			time.Sleep(time.Minute)
-			require.NotContains(t, r.log.String(), "ids stopped")
-			require.NotContains(t, r.log.String(), "ids resumed")
+			return nil
 		})
+		time.Sleep(time.Minute - time.Second/2)
+		r.center.Intercept(nil)
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{
+			"0.0 INFO worker id borrowed",
+			"10.0 WARN lease lost; borrowing another worker id",
+			"10.0 WARN worker id not borrowed; retrying",
+			"30.0 ERROR ids stopped: the lease has expired",
+			"60.0 ERROR still no ids: the lease has expired",
+			"60.5 INFO worker id borrowed",
+			"60.5 INFO ids resumed",
+		}, r.story(began))
+		require.Regexp(t, `lease lost.* worker=0 ids_stop_at=2026-11-20T12:00:30.001Z token=`, r.log.String(), "its range is used up")
+		require.Regexp(t, `worker id not borrowed; retrying" namespace=orders center=memory ids_stop_at=2026-11-20T12:00:30.001Z failing_since=2026-11-20T12:00:10.000Z err=`, r.log.String())
 	})
-	t.Run("it stops during the outage", func(t *testing.T) {
-		bubble(t, func(t *testing.T, r *rig) {
-			r.start()
-			r.down()
-			time.Sleep(20 * time.Second)
-			require.Error(t, r.keeper.Stop(t.Context()))
-			time.Sleep(time.Minute)
-			require.NotContains(t, r.log.String(), "ids stopped")
-		})
+	named(t, "nothing of the kind", func(t *testing.T, r *rig) {
+		r.start()
+		for range 20 {
+			up := r.down()
+			time.Sleep(15 * time.Second)
+			up()
+			time.Sleep(15 * time.Second)
+		}
+		r.center.Wipe()
+		time.Sleep(5 * time.Minute)
+		require.NoError(t, r.keeper.Reset(t.Context()), "without a worker id for a moment, and not by an expired lease")
+		time.Sleep(time.Minute)
+		require.NoError(t, r.keeper.Stop(t.Context()))
+		time.Sleep(time.Minute)
+		require.NotContains(t, r.log.String(), "ids stopped")
+		require.NotContains(t, r.log.String(), "ids resumed")
+	})
+	named(t, "it stops during the outage", func(t *testing.T, r *rig) {
+		r.start()
+		r.down()
+		time.Sleep(20 * time.Second)
+		require.Error(t, r.keeper.Stop(t.Context()))
+		time.Sleep(time.Minute)
+		require.NotContains(t, r.log.String(), "ids stopped")
 	})
 }
 
@@ -160,31 +148,29 @@ func TestTheLogTellsAnOutage(t *testing.T) {
 // paused.
 func TestTheLogTellsWhenIdsStopped(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"before the timer": time.Minute, "after the timer": -time.Minute, "after a renewal": 0} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				var step atomic.Int64
-				r.stepping(func() time.Duration { return time.Duration(step.Load()) })
-				r.start()
-				if ahead == 0 {
-					time.Sleep(time.Minute)
-				}
-				ceiling := time.UnixMilli(r.keeper.Status().Grant.Ceiling)
-				up := r.down()
-				step.Store(int64(ahead))
-				time.Sleep(time.Until(ceiling.Add(max(0, -ahead))))
-				if ahead <= 0 { // or a renewal that fails notices it
-					require.NotContains(t, r.log.String(), "ids stopped")
-				}
-				time.Sleep(time.Second)
-				require.Contains(t, r.log.String(), "ids stopped")
-				up()
-				time.Sleep(5 * time.Second)
-				after := regexp.MustCompile(`"?ids resumed"?.* after=(\S+)`).FindStringSubmatch(r.log.String())
-				require.NotNil(t, after)
-				stopped, err := time.ParseDuration(after[1])
-				require.NoError(t, err)
-				require.InDelta(t, (3*time.Second + max(0, ahead)).Seconds(), stopped.Seconds(), 3, "since the ceiling passed by the generator's clock")
-			})
+		named(t, name, func(t *testing.T, r *rig) {
+			var step atomic.Int64
+			r.stepping(func() time.Duration { return time.Duration(step.Load()) })
+			r.start()
+			if ahead == 0 {
+				time.Sleep(time.Minute)
+			}
+			ceiling := time.UnixMilli(r.keeper.Status().Grant.Ceiling)
+			up := r.down()
+			step.Store(int64(ahead))
+			time.Sleep(time.Until(ceiling.Add(max(0, -ahead))))
+			if ahead <= 0 { // or a renewal that fails notices it
+				require.NotContains(t, r.log.String(), "ids stopped")
+			}
+			time.Sleep(time.Second)
+			require.Contains(t, r.log.String(), "ids stopped")
+			up()
+			time.Sleep(5 * time.Second)
+			after := regexp.MustCompile(`"?ids resumed"?.* after=(\S+)`).FindStringSubmatch(r.log.String())
+			require.NotNil(t, after)
+			stopped, err := time.ParseDuration(after[1])
+			require.NoError(t, err)
+			require.InDelta(t, (3*time.Second + max(0, ahead)).Seconds(), stopped.Seconds(), 3, "since the ceiling passed by the generator's clock")
 		})
 	}
 }
@@ -345,19 +331,6 @@ func TestTheLogTellsAQuarantine(t *testing.T) {
 		require.ErrorContains(t, r.keeper.Start(t.Context()), "no process can have written such a late time")
 		require.Equal(t, []string{"WARN worker id not borrowed; retrying"}, lines(r, began))
 		require.Contains(t, r.log.String(), "no process can have written such a late time")
-	})
-}
-
-// The log names the worker id that a process had before, if it is another one.
-func TestTheLogTellsAnotherWorkerID(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		first := r.keeper.Status().Grant.Worker
-		require.NotContains(t, r.log.String(), "former_worker")
-		r.expire(first)
-		time.Sleep(15 * time.Second)
-		require.NotEqual(t, first, r.keeper.Status().Grant.Worker)
-		require.Contains(t, r.log.String(), fmt.Sprintf("former_worker=%d\n", first))
 	})
 }
 

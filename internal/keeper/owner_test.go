@@ -67,31 +67,29 @@ func TestReleaseThatArrivesLateFreesNothingInUse(t *testing.T) {
 			return g
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				c := &custodian{Center: r.center}
-				r.member(func(cfg *keeper.Config) { cfg.Center = c })
-				r.start()
-				first := r.keeper.Status().Grant
-				c.answer = func(ctx context.Context, g lease.Grant) lease.Grant {
-					c.answer, c.late = nil, true
-					return spoil(ctx, g)
-				}
-				r.expire(first.Worker)
-				time.Sleep(40 * time.Second)
-				synctest.Wait()
-				mine, gen, k := r.keeper.Status().Grant, r.gen, r.keeper
-				require.NotEqual(t, first.Token, mine.Token)
-				c.late = false
-				defer func() { _ = k.Stop(context.Background()) }()
-				c.arrive()
+		named(t, name, func(t *testing.T, r *rig) {
+			c := &custodian{Center: r.center}
+			r.member(func(cfg *keeper.Config) { cfg.Center = c })
+			r.start()
+			first := r.keeper.Status().Grant
+			c.answer = func(ctx context.Context, g lease.Grant) lease.Grant {
+				c.answer, c.late = nil, true
+				return spoil(ctx, g)
+			}
+			r.expire(first.Worker)
+			time.Sleep(40 * time.Second)
+			synctest.Wait()
+			mine, gen, k := r.keeper.Status().Grant, r.gen, r.keeper
+			require.NotEqual(t, first.Token, mine.Token)
+			c.late = false
+			defer func() { _ = k.Stop(context.Background()) }()
+			c.arrive()
 
-				require.False(t, r.slot(mine.Worker).Free(), "it is in use")
-				r.member(func(cfg *keeper.Config) { cfg.Request.First, cfg.Request.Last = mine.Worker, mine.Worker })
-				if r.keeper.Start(t.Context()) == nil {
-					require.Zero(t, shared(batch(t, gen, r.gen)))
-				}
-			})
+			require.False(t, r.slot(mine.Worker).Free(), "it is in use")
+			r.member(func(cfg *keeper.Config) { cfg.Request.First, cfg.Request.Last = mine.Worker, mine.Worker })
+			if r.keeper.Start(t.Context()) == nil {
+				require.Zero(t, shared(batch(t, gen, r.gen)))
+			}
 		})
 	}
 }
@@ -155,36 +153,34 @@ func TestBorrowThatIsGivenUpLeavesNothingLent(t *testing.T) {
 				_ = r.keeper.Reset(context.Background())
 			},
 		} {
-			t.Run(name+"/"+by, func(t *testing.T) {
-				bubble(t, func(t *testing.T, r *rig) {
-					ctx, cancel := context.WithCancel(t.Context())
-					defer cancel()
-					c := &deaf{Center: r.center}
-					r.member(func(cfg *keeper.Config) { cfg.Center = c })
-					c.answer = func(ctx context.Context, carryOut call) (lease.Grant, error) {
-						go giveUp(r, cancel)
-						synctest.Wait()
-						return answer(ctx, carryOut)
-					}
-					late, cut = nil, nil
-					if by != "stop" {
-						require.Error(t, r.keeper.Start(ctx))
-					} else { // after a loss
-						first := c.answer
-						c.answer = nil
-						r.start()
-						c.answer = first
-						r.expire(r.keeper.Status().Grant.Worker)
-						time.Sleep(lease.DefaultTTL)
-						synctest.Wait()
-					}
-					require.NoError(t, cut)
-					if late != nil {
-						_, err := late()
-						require.Equal(t, by != "reset", errors.Is(err, lease.ErrLost))
-					}
-					require.Equal(t, by == "reset", r.lent() == 1)
-				})
+			named(t, name+"/"+by, func(t *testing.T, r *rig) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				c := &deaf{Center: r.center}
+				r.member(func(cfg *keeper.Config) { cfg.Center = c })
+				c.answer = func(ctx context.Context, carryOut call) (lease.Grant, error) {
+					go giveUp(r, cancel)
+					synctest.Wait()
+					return answer(ctx, carryOut)
+				}
+				late, cut = nil, nil
+				if by != "stop" {
+					require.Error(t, r.keeper.Start(ctx))
+				} else { // after a loss
+					first := c.answer
+					c.answer = nil
+					r.start()
+					c.answer = first
+					r.expire(r.keeper.Status().Grant.Worker)
+					time.Sleep(lease.DefaultTTL)
+					synctest.Wait()
+				}
+				require.NoError(t, cut)
+				if late != nil {
+					_, err := late()
+					require.Equal(t, by != "reset", errors.Is(err, lease.ErrLost))
+				}
+				require.Equal(t, by == "reset", r.lent() == 1)
 			})
 		}
 	}

@@ -86,24 +86,22 @@ var errRefused = errors.New("connection refused")
 // Each failure of a row doubles the pause until a maximum; a success ends the row.
 func TestPausesGrow(t *testing.T) {
 	for _, verb := range []string{"renew", "acquire"} {
-		t.Run(verb, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				r.member(func(c *keeper.Config) { c.Jitter = longest })
-				r.start()
-				for range 2 {
-					if verb == "acquire" {
-						r.expire(r.keeper.Status().Grant.Worker)
-					}
-					calls := r.failing(verb, false, errRefused)
-					time.Sleep(30 * time.Second)
-					pauses := calls.pauses()
-					require.GreaterOrEqual(t, len(pauses), 4)
-					require.Equal(t, []float64{1, 2, 2.5, 2.5}, pauses[:4])
-					r.center.Intercept(nil)
-					time.Sleep(3 * time.Second) // one success
-					require.NoError(t, r.keeper.Status().Err)
+		named(t, verb, func(t *testing.T, r *rig) {
+			r.member(func(c *keeper.Config) { c.Jitter = longest })
+			r.start()
+			for range 2 {
+				if verb == "acquire" {
+					r.expire(r.keeper.Status().Grant.Worker)
 				}
-			})
+				calls := r.failing(verb, false, errRefused)
+				time.Sleep(30 * time.Second)
+				pauses := calls.pauses()
+				require.GreaterOrEqual(t, len(pauses), 4)
+				require.Equal(t, []float64{1, 2, 2.5, 2.5}, pauses[:4])
+				r.center.Intercept(nil)
+				time.Sleep(3 * time.Second) // one success
+				require.NoError(t, r.keeper.Status().Err)
+			}
 		})
 	}
 }
@@ -112,32 +110,30 @@ func TestPausesGrow(t *testing.T) {
 // nothing. The time that it gets grows, and one success does not take that back.
 func TestPatienceGrows(t *testing.T) {
 	for _, verb := range []string{"renew", "acquire"} {
-		t.Run(verb, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				r.member(func(c *keeper.Config) { c.Jitter = longest })
-				r.start()
-				hang := func(n int) []float64 {
-					if verb == "acquire" {
-						r.expire(r.keeper.Status().Grant.Worker)
-					}
-					calls := r.failing(verb, true, context.DeadlineExceeded)
-					for calls.ended() < n {
-						time.Sleep(100 * time.Millisecond)
-					}
-					r.center.Intercept(nil)
-					if verb == "renew" { // so that it is not lost
-						r.extend()
-					}
-					for r.keeper.Status().Err != nil {
-						time.Sleep(100 * time.Millisecond)
-					}
-					return calls.took(n)
+		named(t, verb, func(t *testing.T, r *rig) {
+			r.member(func(c *keeper.Config) { c.Jitter = longest })
+			r.start()
+			hang := func(n int) []float64 {
+				if verb == "acquire" {
+					r.expire(r.keeper.Status().Grant.Worker)
 				}
-				require.Equal(t, []float64{2, 3, 4.5, 6.75, 10, 10}, hang(6))
-				require.InDelta(t, 10*2./3, hang(1)[0], 1e-6)
-				time.Sleep(3 * time.Minute)
-				require.Equal(t, []float64{2}, hang(1))
-			})
+				calls := r.failing(verb, true, context.DeadlineExceeded)
+				for calls.ended() < n {
+					time.Sleep(100 * time.Millisecond)
+				}
+				r.center.Intercept(nil)
+				if verb == "renew" { // so that it is not lost
+					r.extend()
+				}
+				for r.keeper.Status().Err != nil {
+					time.Sleep(100 * time.Millisecond)
+				}
+				return calls.took(n)
+			}
+			require.Equal(t, []float64{2, 3, 4.5, 6.75, 10, 10}, hang(6))
+			require.InDelta(t, 10*2./3, hang(1)[0], 1e-6)
+			time.Sleep(3 * time.Minute)
+			require.Equal(t, []float64{2}, hang(1))
 		})
 	}
 }
@@ -233,18 +229,6 @@ func TestStartTriesUntilItsTimeIsUp(t *testing.T) {
 	})
 }
 
-// A quarantine is no failure, and is not waited for longer because of failures.
-func TestQuarantineIsNoFailure(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.center.Wipe()
-		r.start()
-		require.Zero(t, r.keeper.Status().Failures)
-		r.center.Reincarnate("2")
-		time.Sleep(time.Minute)
-		require.Zero(t, r.keeper.Status().Failures)
-	})
-}
-
 // A stop tries again ever less often, and not at all what cannot get better.
 func TestReleasesBackOff(t *testing.T) {
 	for err, want := range map[error][]float64{
@@ -252,14 +236,12 @@ func TestReleasesBackOff(t *testing.T) {
 		&lease.MismatchError{Namespace: "orders"}: nil,
 		fmt.Errorf("closed: %w", lease.ErrSetup):  nil,
 	} {
-		t.Run(err.Error(), func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				r.member(func(c *keeper.Config) { c.Jitter = longest })
-				r.start()
-				calls := r.failing("release", false, err)
-				require.ErrorIs(t, r.keeper.Stop(t.Context()), err)
-				require.Equal(t, want, calls.pauses())
-			})
+		named(t, err.Error(), func(t *testing.T, r *rig) {
+			r.member(func(c *keeper.Config) { c.Jitter = longest })
+			r.start()
+			calls := r.failing("release", false, err)
+			require.ErrorIs(t, r.keeper.Stop(t.Context()), err)
+			require.Equal(t, want, calls.pauses())
 		})
 	}
 }

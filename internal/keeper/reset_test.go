@@ -356,25 +356,30 @@ func TestResetBesideOthers(t *testing.T) {
 	}
 }
 
+// What a process held before it was copied is not renewed, however soon the center is back.
 func TestResetWhileTheCenterIsDown(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		worker, token := r.keeper.Status().Grant.Worker, r.keeper.Status().Grant.Token
-		up := r.down()
-		require.ErrorContains(t, r.keeper.Reset(t.Context()), "connection refused")
-		require.Equal(t, keeper.Borrowing, r.keeper.Status().State)
-		_, err := r.gen.NextID()
-		require.ErrorIs(t, err, generator.ErrNotStarted)
-		time.Sleep(time.Minute)
-		_, err = r.gen.NextID()
-		require.ErrorIs(t, err, generator.ErrNotStarted)
-		up()
-		time.Sleep(3 * time.Second)
-		r.next()
-		g := r.keeper.Status().Grant
-		require.NotEqual(t, [2]int64{worker, token}, [2]int64{g.Worker, g.Token})
-		require.NoError(t, r.keeper.Status().Err)
-	})
+	for _, outage := range []time.Duration{0, time.Minute} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.start()
+			old := r.keeper.Status().Grant
+			up := r.down()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			require.ErrorContains(t, r.keeper.Reset(ctx), "connection refused")
+			require.Equal(t, keeper.Borrowing, r.keeper.Status().State)
+			for range 2 {
+				_, err := r.gen.NextID()
+				require.ErrorIs(t, err, generator.ErrNotStarted)
+				time.Sleep(outage / 2)
+			}
+			up()
+			time.Sleep(3 * time.Second)
+			require.NotEqual(t, old.Worker, r.next().Worker)
+			require.NoError(t, r.keeper.Status().Err)
+			require.Equal(t, old.Ceiling, r.slot(old.Worker).HighWater, "neither renewed nor given back")
+			require.Equal(t, old.Ceiling, r.slot(old.Worker).Expires)
+		})
+	}
 }
 
 // A renewal under way when the process is reset changes nothing.

@@ -12,7 +12,7 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	// Borrowing.
 	{"another owner at each retry of a start", "internal/keeper/borrow.go", `if k.owner == [16]byte{} || k.copied() {`, `if true {`, "TestLostReplyOfABorrowLeaksNoSlot"},
 	{"another owner at each retry after a loss", "internal/keeper/loop.go", `final, err := k.borrow(ctx, k.pace.patience)`, "k.owner = lease.NewOwner()\n\t\t\tfinal, err := k.borrow(ctx, k.pace.patience)", "TestLostReplyOfABorrowLeaksNoSlot"},
-	{"one owner for all borrows", "internal/keeper/borrow.go", "k.owner = [16]byte{}\n\tk.pace.success()", `k.pace.success()`, "TestEachBorrowHasAnOwnerOfItsOwn"},
+	{"one owner for all borrows", "internal/keeper/borrow.go", "k.owner = [16]byte{}\n\tk.pace.success()", `k.pace.success()`, "TestOwnerIsMadeWhenItIsNeeded"},
 	{"the owner of the next borrow is made ahead, and copied", "internal/keeper/borrow.go", "k.owner = [16]byte{}\n\tk.pace.success()", "k.owner = lease.NewOwner()\n\tk.pace.success()", "TestOwnerIsMadeWhenItIsNeeded"},
 	{"asks again as the owner of what it gave back", "internal/keeper/borrow.go", "k.owner = [16]byte{}\n\tif k.copied()", `if k.copied()`, "TestReleaseThatArrivesLateFreesNothingInUse/the generator refuses the range"},
 	{"gives back an answer that comes late, and asks again", "internal/keeper/borrow.go", `return false, late`, `return false, errors.Join(late, k.release(ctx, g, g.Floor))`, "TestReleaseThatArrivesLateFreesNothingInUse/the process pauses with the answer"},
@@ -21,7 +21,7 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"adopts what nobody waits for any more", "internal/keeper/borrow.go", "case ctx.Err() != nil: // nobody waits for the grant" + and + `case late != nil:`, `case false:` + and + `case false:`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
 	{"does not give back what nobody waits for any more", "internal/keeper/borrow.go", "if k.copied() {\n\t\treturn nil", "if true {\n\t\treturn nil", "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
 	{"gives back as used what nobody waits for any more", "internal/keeper/borrow.go", `return k.release(call, g, g.Floor)`, `return k.release(call, g, g.Ceiling)`, "TestContextThatEndsDuringABorrowGivesTheSlotBack"},
-	{"does not tell the center its clock", "internal/keeper/borrow.go", `req.Owner, req.CallerTime = k.owner, time.Now().UnixMilli()`, `req.Owner = k.owner`, "TestCentersClockFarOff"},
+	{"does not tell the center its clock", "internal/keeper/borrow.go", `req.Owner, req.CallerTime = k.owner, time.Now().UnixMilli()`, `req.Owner = k.owner`, "TestHostsClockVetoesABorrow"},
 	{"dates a borrow by when it was asked for", "internal/keeper/borrow.go", "g, err := k.ask(call)\n\tat := k.cfg.Generator.Elapsed()", "at := k.cfg.Generator.Elapsed()\n\tg, err := k.ask(call)", "TestSlowCenterSetsNoClockAhead"},
 	{"tries again where the setup cannot work", "internal/keeper/borrow.go", ` || errors.Is(err, lease.ErrSetup)`, ``, "TestSetupThatCannotWorkFailsAtOnce"},
 	{"tries again where the members differ", "internal/keeper/borrow.go", `final = errors.As(err, new(*lease.MismatchError)) || `, `final = `, "TestSetupThatCannotWorkFailsAtOnce"},
@@ -92,9 +92,9 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"one call takes all the time of a start", "internal/keeper/start.go", `min(max(k.pace.patience, time.Until(deadline)/2), k.pace.maxPatience)`, `time.Until(deadline)`, "TestFirstCallOfAStartTakesHalfOfItsTime"},
 	{"a start gives up a store that is slow", "internal/keeper/start.go", `min(max(k.pace.patience, time.Until(deadline)/2), k.pace.maxPatience)`, `k.pace.patience`, "TestFirstCallOfAStartTakesHalfOfItsTime"},
 	{"a start gives up half a pause before its time", "internal/keeper/start.go", `most = min(most, max(time.Until(deadline)/2, firstPause))`, ``, "TestStartTriesUntilItsTimeIsUp"},
-	{"a quarantine is a failure", "internal/keeper/borrow.go", `if errors.As(err, new(*lease.QuarantineError)) {`, `if false {`, "TestQuarantineIsNoFailure"},
+	{"a quarantine is a failure", "internal/keeper/borrow.go", `if errors.As(err, new(*lease.QuarantineError)) {`, `if false {`, "TestQuarantineIsAskedAboutUntilItEnds"},
 	// Giving back.
-	{"gives back before the generator has stopped", "internal/keeper/stop.go", "lastUsed := k.cfg.Generator.Stop()\n\tg := k.grant", "lastUsed, g := time.Now().UnixMilli(), k.grant\n\tdefer k.cfg.Generator.Stop()", "TestNothingIsIssuedWhenAWorkerIDIsGivenBack"},
+	{"gives back before the generator has stopped", "internal/keeper/stop.go", "lastUsed := k.cfg.Generator.Stop()\n\tg := k.grant", "lastUsed, g := time.Now().UnixMilli(), k.grant\n\tdefer k.cfg.Generator.Stop()", "TestReleaseIsTriedAgain"},
 	{"gives back and goes on issuing", "internal/keeper/stop.go", `lastUsed := k.cfg.Generator.Stop()`, `lastUsed := time.Now().UnixMilli()`, "TestKeeperRenewsUntilItStops"},
 	{"gives back as if all had been used", "internal/keeper/stop.go", `err := k.release(call, g, lastUsed)`, `err := k.release(call, g, max(lastUsed, g.Ceiling))`, "TestKeeperRenewsUntilItStops"},
 	{"gives back as if nothing had been used", "internal/keeper/stop.go", `err := k.release(call, g, lastUsed)`, `err := k.release(call, g, min(lastUsed, g.Floor))`, "TestKeeperRenewsUntilItStops"},
@@ -117,7 +117,7 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"attempts fail since the last one", "internal/keeper/log.go", `case st.FailingSince.IsZero():`, `default:`, "TestFailingSince"},
 	{"attempts fail since they began in the past", "internal/keeper/loop.go", "k.began = time.Now()\n\tcall, cancel := context.WithTimeout(ctx, patience)\n\tg, err := k.cfg.Center.Renew", "call, cancel := context.WithTimeout(ctx, patience)\n\tg, err := k.cfg.Center.Renew", "TestFailingSince"},
 	{"attempts fail though one succeeded", "internal/keeper/borrow.go", `st.Renewed, st.Err, st.FailingSince = Holding, g, time.Now(), nil, time.Time{}`, `st.Renewed, st.Err = Holding, g, time.Now(), nil`, "TestFailingSince"},
-	{"another worker id without a word", "internal/keeper/borrow.go", ` && former.Worker != g.Worker {`, ` && false {`, "TestTheLogTellsAnotherWorkerID"},
+	{"another worker id without a word", "internal/keeper/borrow.go", ` && former.Worker != g.Worker {`, ` && false {`, "TestLostLeaseIsReplacedWhileIdsGoOn"},
 	{"says when ids stop after they have", "internal/keeper/log.go", `k.cfg.Generator.Err() == nil && left > 0`, `left != 0`, "TestTheLogTellsAnOutage/the center is away"},
 	{"the status has another clock than the ids", "internal/keeper/keeper.go", `Add(max(0, elapsed-k.at))`, `Add(min(0, elapsed) + time.Since(k.status.Renewed))`, "TestNow"},
 	// A process that was copied.
@@ -125,7 +125,7 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"a copy gives back what both borrow", "internal/keeper/borrow.go", "if k.copied() {\n\t\treturn nil", "if false {\n\t\treturn nil", "TestResetGivesNoAnswerOfABorrowBack"},
 	{"a copy that stops while it is reset gives back what both hold", "internal/keeper/stop.go", `case k.copied():`, `case false:`, "TestStopUnderWayAtAResetGivesNothingBack"},
 	{"a copy goes on issuing", "internal/keeper/reset.go", "k.mu.Unlock()\n\tk.cfg.Generator.Drop()", `k.mu.Unlock()`, "TestResetWhileTheCenterIsDown"},
-	{"a copy renews what both hold", "internal/keeper/reset.go", "\"token\", k.grant.Token)\n\tk.grant = lease.Grant{}", `"token", k.grant.Token)`, "TestResetForgetsTheGrant"},
+	{"a copy renews what both hold", "internal/keeper/reset.go", "\"token\", k.grant.Token)\n\tk.grant = lease.Grant{}", `"token", k.grant.Token)`, "TestResetWhileTheCenterIsDown"},
 	{"a holder goes on under a lower pin", "internal/keeper/loop.go", `k.cfg.Generator.Drop()
 		}`, `_ = k
 		}`, "TestHolderStopsBelowALowerPin"},
