@@ -39,7 +39,7 @@ type Policy struct {
 	// Kind classifies answers, for Changed. Kind 0 means that the store provides numbers.
 	Kind func(error) int
 	// Changed is called after the first conclusive answer of another kind than the previous one, and
-	// again while there are no numbers.
+	// again while there are no numbers. One call follows the other, in the order of the answers.
 	Changed func(since time.Time, err error)
 	// Look makes an Issuer call Reserve for no numbers regularly while the last answer is an error,
 	// or if a caller did not wait for it, because callers may then request nothing.
@@ -76,6 +76,7 @@ type Issuer struct {
 
 	mu    sync.Mutex
 	stats Stats
+	news  []func()   // calls of Changed; the first is under way
 	dice  *rand.Rand // for delays; seeded by the time of New, so that a simulation repeats them
 }
 

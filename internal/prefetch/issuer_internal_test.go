@@ -84,10 +84,11 @@ func TestFailureOfAnEarlierCall(t *testing.T) {
 	t.Parallel()
 	away, closed := errors.New("connection reset"), errors.New("quarantine")
 	for _, later := range []error{nil, closed} {
-		e := open(t)
 		var changes []error
-		e.Kind = func(err error) int { return map[error]int{away: 1, closed: 2}[err] }
-		e.Changed = func(_ time.Time, err error) { changes = append(changes, err) }
+		e := New(Policy{
+			Kind:    func(err error) int { return map[error]int{away: 1, closed: 2}[err] },
+			Changed: func(_ time.Time, err error) { changes = append(changes, err) },
+		})
 		require.ErrorIs(t, e.Call(t.Context(), func() error { return away }), away)
 		require.ErrorIs(t, e.Call(t.Context(), func() error {
 			require.Equal(t, later, e.Call(t.Context(), func() error { return later }))
@@ -96,4 +97,20 @@ func TestFailureOfAnEarlierCall(t *testing.T) {
 		require.ErrorIs(t, e.Stats().Err, later)
 		require.Equal(t, []error{away, later}, changes)
 	}
+}
+
+// An answer while another one is being told is told after it.
+func TestChangesAreToldInTheirOrder(t *testing.T) {
+	t.Parallel()
+	away := errors.New("connection reset")
+	var changes []error
+	e := New(Policy{Kind: func(err error) int { return map[error]int{away: 1}[err] }})
+	e.Changed = func(_ time.Time, err error) {
+		if err != nil { // it takes as long as a later call
+			require.NoError(t, e.Call(t.Context(), func() error { return nil }))
+		}
+		changes = append(changes, err)
+	}
+	require.ErrorIs(t, e.Call(t.Context(), func() error { return away }), away)
+	require.Equal(t, []error{away, nil}, changes)
 }

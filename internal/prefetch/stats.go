@@ -64,11 +64,16 @@ func (e *Issuer) Call(ctx context.Context, call func() error) error {
 	since, changed := s.Since, conclusive && (s.kind != kind || again)
 	if changed {
 		s.kind, s.told = kind, time.Now()
+		e.news = append(e.news, func() { e.Changed(since, err) })
+	}
+	for changed = changed && len(e.news) == 1; changed; changed = len(e.news) > 0 { // in their order
+		tell := e.news[0]
+		e.mu.Unlock() // because a log handler may ask for Stats
+		tell()
+		e.mu.Lock()
+		e.news = e.news[1:]
 	}
 	e.mu.Unlock()
-	if changed { // without the lock, because a log handler may ask for Stats
-		e.Changed(since, err)
-	}
 	return err
 }
 
