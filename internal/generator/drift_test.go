@@ -123,24 +123,19 @@ func TestBurstWaitsForTheLead(t *testing.T) {
 	})
 }
 
-// rollbacks are steps by which a clock goes back, 100 times in a row.
-func rollbacks() map[string]func() time.Duration {
-	return map[string]func() time.Duration{
+// However often and far the clock goes back, ids ascend, none repeats, and none runs
+// further than MaxAhead ahead of the highest time shown. On real machines the monotonic
+// clock does not go back, and the wall clock is not read.
+func TestRollbacks(t *testing.T) {
+	t.Parallel()
+	for name, step := range map[string]func() time.Duration{
 		"1ms":   func() time.Duration { return time.Millisecond },
 		"100ms": func() time.Duration { return 100 * time.Millisecond },
 		"1s":    func() time.Duration { return time.Second },
 		"1m":    func() time.Duration { return time.Minute },
 		"1h":    func() time.Duration { return time.Hour },
 		"any":   func() time.Duration { return time.Millisecond + rand.N(time.Hour) },
-	}
-}
-
-// However often and far the clock goes back, ids ascend, none repeats, and none runs
-// further than MaxAhead ahead of the highest time shown. On real machines the monotonic
-// clock does not go back, and the wall clock is not read.
-func TestRollbacks(t *testing.T) {
-	t.Parallel()
-	for name, step := range rollbacks() {
+	} {
 		for _, l := range []snowflake.Layout{snowflake.Yitter(), {}} {
 			t.Run(name+"/"+l.String(), func(t *testing.T) {
 				t.Parallel()

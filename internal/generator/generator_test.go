@@ -27,7 +27,7 @@ func newBench(t testing.TB, l snowflake.Layout, opts ...Option) *bench {
 	t.Helper()
 	b := &bench{}
 	clock := WithClock(func() time.Duration { return time.Duration(b.elapsed.Load()) })
-	g, err := New(l, append(opts, clock)...)
+	g, err := New(l, append([]Option{clock}, opts...)...)
 	require.NoError(t, err)
 	b.Generator = g
 	return b
@@ -105,7 +105,8 @@ func TestLastTickLiesWithinTheCeiling(t *testing.T) {
 }
 
 // Ids may be sharded by id % n: the first ids of requests are within 25 % of their share in each
-// shard, and so are the last, however many ids a request takes.
+// shard, and so are the last, however many ids a request takes. Shares of fewer than 400 requests
+// are allowed the 5 standard deviations that 25 % is there.
 func TestShardsAreEven(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]snowflake.Layout{
@@ -123,7 +124,7 @@ func TestShardsAreEven(t *testing.T) {
 					b.adopt(t, lent(3, t0, 24*time.Hour))
 					shards := min(b.layout.PerTick(), 4096)
 					first, last := make([]float64, shards), make([]float64, shards)
-					const each = 400
+					const each = 100
 					for range shards * each {
 						b.advance(apart)
 						v, n, tm := b.take(stride)
@@ -141,7 +142,7 @@ func TestShardsAreEven(t *testing.T) {
 								for i := s; i < shards; i += n {
 									count += counts[i]
 								}
-								if math.Abs(count/share-1) > 0.25 {
+								if math.Abs(count/share-1) > max(0.25, 5/math.Sqrt(share)) {
 									t.Fatalf("%d ids each %v: shard %d of %d has %v of its share", stride, apart, s, n, count/share)
 								}
 							}

@@ -56,16 +56,14 @@ func TestRushBeginsAndEnds(t *testing.T) {
 // A rush reads the clock for one id in stride and for the first id of a tick.
 func TestRushReadsTheClock(t *testing.T) {
 	reads := 0
-	g, err := New(snowflake.Layout{}, WithClock(func() time.Duration { reads++; return 0 }))
-	require.NoError(t, err)
-	b := &bench{Generator: g}
+	b := newBench(t, snowflake.Layout{}, WithClock(func() time.Duration { reads++; return 0 }))
 	b.rushes(t, lent(1, t0, time.Minute))
 	reads = 0
 	for range 100 * stride {
 		b.next(t)
 	}
 	require.Equal(t, 100, reads)
-	g.last.Store(g.last.Load() | g.seqMask)
+	b.last.Store(b.last.Load() | b.seqMask)
 	b.next(t)
 	require.Equal(t, 101, reads)
 }
@@ -73,9 +71,7 @@ func TestRushReadsTheClock(t *testing.T) {
 // A rush goes on as the clock moves the lead on, and reads the clock no more often.
 func TestRushGoesOnBeyondItsFirstLead(t *testing.T) {
 	reads, elapsed := 0, time.Duration(0)
-	g, err := New(snowflake.Twitter(), WithMaxAhead(2*time.Millisecond), WithClock(func() time.Duration { reads++; return elapsed }))
-	require.NoError(t, err)
-	b := &bench{Generator: g}
+	b := newBench(t, snowflake.Twitter(), WithMaxAhead(2*time.Millisecond), WithClock(func() time.Duration { reads++; return elapsed }))
 	b.rushes(t, lent(1, t0, time.Minute))
 	reads = 0
 	for range 100 {
@@ -86,7 +82,7 @@ func TestRushGoesOnBeyondItsFirstLead(t *testing.T) {
 	}
 	require.True(t, b.term.Load().on())
 	require.LessOrEqual(t, reads, 100*4096/stride+1)
-	require.EqualValues(t, 100*4096+1, g.Issued())
+	require.EqualValues(t, 100*4096+1, b.Issued())
 }
 
 // Callers that exceed the lead end the rush, so that those who wait use up no values.
@@ -161,15 +157,13 @@ func TestRushEntersATickOnce(t *testing.T) {
 func TestRushEntersATickLate(t *testing.T) {
 	var elapsed time.Duration
 	var meanwhile func()
-	g, err := New(snowflake.Layout{}, WithClock(func() time.Duration {
+	b := newBench(t, snowflake.Layout{}, WithClock(func() time.Duration {
 		read, pause := elapsed, meanwhile
 		if meanwhile = nil; pause != nil {
 			pause()
 		}
 		return read
 	}))
-	require.NoError(t, err)
-	b := &bench{Generator: g}
 	b.rushes(t, lent(1, t0, time.Minute))
 	b.last.Store(b.last.Load() | (stride - 1))
 	made := b.Issued()
@@ -253,9 +247,7 @@ func TestRushEndsByTheClock(t *testing.T) {
 // resumes before the watcher does. When they are over, there is none.
 func TestRushesHaveOneWatcher(t *testing.T) {
 	var elapsed, reads atomic.Int64
-	g, err := New(snowflake.Layout{}, WithClock(func() time.Duration { reads.Add(1); return time.Duration(elapsed.Load()) }))
-	require.NoError(t, err)
-	b := &bench{Generator: g}
+	b := newBench(t, snowflake.Layout{}, WithClock(func() time.Duration { reads.Add(1); return time.Duration(elapsed.Load()) }))
 	b.adopt(t, lent(1, t0, time.Minute))
 	tm := b.term.Load()
 	synctest.Test(t, func(t *testing.T) {
