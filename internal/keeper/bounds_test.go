@@ -14,14 +14,18 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// damage changes the slot of the rig's grant.
-func (r *rig) damage(with func(*rules.Slot)) {
+// change changes the slots of the namespace.
+func (r *rig) change(with func(slots []rules.Slot)) {
 	r.center.Change("orders", func(ns rules.Namespace) rules.Namespace {
-		slots := append([]rules.Slot(nil), ns.Slots...)
-		with(&slots[r.keeper.Status().Grant.Worker])
-		ns.Slots = slots
+		ns.Slots = append([]rules.Slot(nil), ns.Slots...)
+		with(ns.Slots)
 		return ns
 	})
+}
+
+// damage changes the slot of the rig's grant.
+func (r *rig) damage(with func(*rules.Slot)) {
+	r.change(func(slots []rules.Slot) { with(&slots[r.keeper.Status().Grant.Worker]) })
 }
 
 var in2080 = time.Date(2080, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()

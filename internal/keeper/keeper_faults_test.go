@@ -16,26 +16,16 @@ import (
 
 // expire ends the lease of a holder but keeps its mark, as a failover to a stale
 // replica could.
-func (r *rig) expire(worker int64) {
-	r.center.Change("orders", func(ns rules.Namespace) rules.Namespace {
-		slots := append([]rules.Slot(nil), ns.Slots...)
-		slots[worker].Expires = 1
-		ns.Slots = slots
-		return ns
-	})
-}
+func (r *rig) expire(worker int64) { r.change(func(slots []rules.Slot) { slots[worker].Expires = 1 }) }
 
 // extend makes the leases of all holders run for a day.
 func (r *rig) extend() {
-	r.center.Change("orders", func(ns rules.Namespace) rules.Namespace {
-		slots := append([]rules.Slot(nil), ns.Slots...)
+	r.change(func(slots []rules.Slot) {
 		for i := range slots {
 			if slots[i].Expires > 0 {
 				slots[i].Expires += (24 * time.Hour).Milliseconds()
 			}
 		}
-		ns.Slots = slots
-		return ns
 	})
 }
 

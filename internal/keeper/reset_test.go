@@ -75,16 +75,21 @@ func shared(ids [][]int64) (n int) {
 	return n
 }
 
+// original starts the process that is copied. It stops with the test.
+func (r *rig) original() (*keeper.Keeper, *generator.Generator, lease.Grant) {
+	r.start()
+	original := r.keeper
+	r.Cleanup(func() { require.NoError(r, original.Stop(context.Background())) })
+	return original, r.gen, original.Status().Grant
+}
+
 func TestCopiesOfAProcessShareNoIDAfterReset(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		original, gen := r.keeper, r.gen
-		defer func() { require.NoError(t, original.Stop(t.Context())) }()
-		worker := original.Status().Grant.Worker
+		original, gen, g := r.original()
 
 		var center *twin
 		r.member(func(cfg *keeper.Config) {
-			center = &twin{Center: cfg.Center, grant: original.Status().Grant}
+			center = &twin{Center: cfg.Center, grant: g}
 			cfg.Center = center
 		})
 		r.start()
@@ -94,7 +99,7 @@ func TestCopiesOfAProcessShareNoIDAfterReset(t *testing.T) {
 
 		before := batch(t, r.gen)[0]
 		require.NoError(t, r.keeper.Reset(t.Context()))
-		require.NotEqual(t, worker, r.keeper.Status().Grant.Worker)
+		require.NotEqual(t, g.Worker, r.keeper.Status().Grant.Worker)
 		for range 10 {
 			time.Sleep(7 * time.Second)
 			both := batch(t, gen, r.gen)
@@ -102,7 +107,7 @@ func TestCopiesOfAProcessShareNoIDAfterReset(t *testing.T) {
 			require.Greater(t, both[1][0], before[len(before)-1], "ids rise across a reset")
 		}
 		require.Zero(t, original.Status().Losses)
-		require.False(t, r.slot(worker).Free())
+		require.False(t, r.slot(g.Worker).Free())
 	})
 }
 
@@ -111,10 +116,7 @@ func TestCopiesOfAProcessShareNoIDAfterReset(t *testing.T) {
 func TestResetGivesNoAnswerOfABorrowBack(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		bubble(t, func(t *testing.T, r *rig) {
-			r.start()
-			original, gen := r.keeper, r.gen
-			defer func() { require.NoError(t, original.Stop(context.Background())) }()
-			g := original.Status().Grant
+			original, gen, g := r.original()
 
 			center := &twin{Center: r.center}
 			inHand := make(chan struct{})
@@ -178,10 +180,7 @@ func (r *rig) waiter() (worker chan int64) {
 // reset, that caller gets nothing of what the first Reset borrowed.
 func TestWaiterGetsNothingBorrowedBeforeAReset(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		original := r.keeper
-		defer func() { _ = original.Stop(context.Background()) }()
-		g := original.Status().Grant
+		original, _, g := r.original()
 
 		center := &twin{Center: r.center}
 		c := &custodian{Center: center}
@@ -211,10 +210,7 @@ func TestWaiterGetsNothingBorrowedBeforeAReset(t *testing.T) {
 // The same with a renewal that answers with another range, as after a loss.
 func TestWaiterGetsNothingRenewedBeforeAReset(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		original := r.keeper
-		defer func() { _ = original.Stop(context.Background()) }()
-		g := original.Status().Grant
+		original, _, g := r.original()
 
 		c := &lateRenewal{Center: &twin{Center: r.center, grant: g}}
 		r.member(func(cfg *keeper.Config) { cfg.Center, cfg.Logger = c, slog.New(slog.NewTextHandler(leisurely{}, nil)) })
@@ -304,10 +300,7 @@ func TestStopUnderWayAtAResetGivesNothingBack(t *testing.T) {
 func TestCopyIsResetBeforeItStops(t *testing.T) {
 	for _, reset := range []bool{false, true} {
 		bubble(t, func(t *testing.T, r *rig) {
-			r.start()
-			original, gen := r.keeper, r.gen
-			defer func() { _ = original.Stop(context.Background()) }()
-			g := original.Status().Grant
+			_, gen, g := r.original()
 			r.member(func(cfg *keeper.Config) { cfg.Center = &twin{Center: r.center, grant: g} })
 			r.start()
 			time.Sleep(time.Second)
