@@ -2,6 +2,7 @@ package hostseq
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -310,7 +311,7 @@ func TestDamagedRecord(t *testing.T) {
 		"another's": func([]byte) []byte { return record{Worker: 3}.encode() },
 		"of another version": func(b []byte) []byte {
 			b = append([]byte("another "), b[8:recordSize-4]...)
-			return append(b, encodeSum(b)...)
+			return binary.BigEndian.AppendUint32(b, sum(b))
 		},
 		"beyond": func([]byte) []byte { return record{Worker: 2, Token: maxNumber, Mark: 1}.encode() },
 	}
@@ -509,7 +510,7 @@ func (s *site) issue(ahead time.Duration, loans, ids int) (all []int64) {
 		gen, err := generator.New(s.layout, generator.WithMaxAhead(ahead), generator.WithClock(func() time.Duration { return clock().Sub(began) }))
 		require.NoError(s, err)
 		g := s.acquire(c.(*center))
-		_, err = gen.Adopt(rangeOf(g, gen.Elapsed()))
+		_, err = gen.Adopt(generator.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: gen.Elapsed()})
 		require.NoError(s, err)
 		got := make([]int64, ids)
 		require.NoError(s, gen.NextIDs(s.Context(), got))

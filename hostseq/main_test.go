@@ -5,22 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
-
-	"github.com/snowlease/snowlease/internal/generator"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func rangeOf(g lease.Grant, at time.Duration) generator.Range {
-	return generator.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: at}
-}
 
 // ownDir returns a directory without links that nobody else can write to, whatever the umask.
 func ownDir(t *testing.T) string {

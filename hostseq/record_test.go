@@ -29,11 +29,6 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-func encodeSum(b []byte) []byte {
-	n := sum(b)
-	return []byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}
-}
-
 // Any changed bit and any truncation of a record is detected.
 func TestRecordDamage(t *testing.T) {
 	t.Parallel()
