@@ -33,12 +33,10 @@ type store struct {
 	compared bool // it has an incarnation
 	run      atomic.Int64
 
-	mu       sync.Mutex
-	now      time.Time
-	conflict bool   // every Swap returns ErrChanged
-	between  func() // runs before the next Swap
-	before   error  // fails the next Swap before it takes effect
-	after    error  // fails the next Swap after it took effect
+	mu     sync.Mutex
+	now    time.Time
+	before func() error // runs before a Swap, which fails with its error
+	after  error        // fails the next Swap after it took effect
 }
 
 func newStore(still, compared bool) *store {
@@ -60,22 +58,13 @@ func (s *store) Load(ctx context.Context, name string) (casstore.Record, error) 
 }
 
 func (s *store) Swap(ctx context.Context, name, version string, value []byte) (incarnation string, err error) {
-	s.mu.Lock()
-	between := s.between
-	s.between = nil
-	s.mu.Unlock()
-	if between != nil {
-		between()
+	if s.before != nil {
+		if err := s.before(); err != nil {
+			return "", err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.before; err != nil {
-		s.before = nil
-		return "", err
-	}
-	if s.conflict {
-		return "", casstore.ErrChanged
-	}
 	incarnation, err = s.Store.Swap(ctx, name, version, value)
 	if err != nil || !s.compared {
 		incarnation = ""
@@ -152,7 +141,7 @@ func TestOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	away := errors.New("connection reset")
 	for name, fault := range map[string]func(*store){
-		"not done": func(s *store) { s.before = away },
+		"not done": func(s *store) { s.before = func() error { s.before = nil; return away } },
 		"done":     func(s *store) { s.after = away },
 	} {
 		s := newStore(true, true)
@@ -199,7 +188,8 @@ func TestBorrowAcrossAFailover(t *testing.T) {
 	req.Last, req.MaxLead = 0, req.MaxTTL
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	var forgotten lease.Grant
-	s.between = func() {
+	s.before = func() error {
+		s.before = nil
 		failover, other := s.Snapshot(t), req
 		other.Owner = lease.NewOwner()
 		var err error
@@ -207,6 +197,7 @@ func TestBorrowAcrossAFailover(t *testing.T) {
 		require.NoError(t, err)
 		failover()
 		s.Reincarnate(t)
+		return nil
 	}
 	_, err := c.Acquire(t.Context(), req)
 	require.ErrorContains(t, err, "another server answered")
@@ -222,7 +213,7 @@ func TestBorrowAcrossAFailover(t *testing.T) {
 func TestConflictsEndWithTheContext(t *testing.T) {
 	t.Parallel()
 	s := newStore(true, true)
-	s.conflict = true
+	s.before = func() error { return casstore.ErrChanged }
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err := casstore.New(s).Acquire(ctx, request("orders"))
