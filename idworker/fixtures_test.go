@@ -6,6 +6,7 @@ import (
 	"flag"
 	"log/slog"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -119,12 +120,7 @@ func universal(c *redis.Client) fx.Option {
 
 // namespace returns a namespace that no other test uses, nor another run on the same server.
 func namespace(t testing.TB) string {
-	return strings.Map(func(r rune) rune {
-		if r == '/' || r == ' ' || r == '+' || r == '\'' || r == ',' || r == '#' {
-			return '-'
-		}
-		return r
-	}, t.Name())[:min(40, len(t.Name()))] + "-" + strings.ToLower(rand.Text()[:8])
+	return regexp.MustCompile(`[/ +',#]`).ReplaceAllString(t.Name(), "-")[:min(40, len(t.Name()))] + "-" + strings.ToLower(rand.Text()[:8])
 }
 
 // A journal is a log for tests to read.

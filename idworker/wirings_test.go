@@ -87,9 +87,9 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 		{"sequence: store.exact_times", counted, func(c *idworker.Config) { c.Store.ExactTimes, c.MaxAhead = true, time.Hour }, onMiniredis, "quarantine"},
 		{"sequence: store.wait_replicas", counted, func(c *idworker.Config) { c.Store.WaitReplicas, c.Wait = 1, 3*time.Second }, onMiniredis, "replica"},
 
-		{"segments", numbered, func(c *idworker.Config) { c.Segments[0].Start = 700 }, small, "order_no 700"},
-		{"series", serial, func(c *idworker.Config) { c.Series[0].Start = 700 }, serials, "orders 000700"},
-		{"segment_store", numbered, func(c *idworker.Config) { c.SegmentStore = idworker.SegmentStoreRedis }, small, "not in the store: \"orders/order_no\" at redis"},
+		{"segments", numbered, func(c *idworker.Config) { c.Segments[0].Start = 700 }, first, "order_no 700"},
+		{"series", serial, func(c *idworker.Config) { c.Series[0].Start = 700 }, first, "orders 000700"},
+		{"segment_store", numbered, func(c *idworker.Config) { c.SegmentStore = idworker.SegmentStoreRedis }, first, "not in the store: \"orders/order_no\" at redis"},
 	} {
 		t.Run(k.key, func(t *testing.T) {
 			t.Parallel() // some wait for a quarantine
@@ -264,13 +264,17 @@ func onThisHost(t *testing.T, c idworker.Config) (seen string) {
 	return seen
 }
 
-// small returns the first number of a segment, or why there is none.
-func small(t *testing.T, c idworker.Config) string {
-	server := miniredis.RunT(t)
+// first returns the first number of a series or segment, or why there is none.
+func first(t *testing.T, c idworker.Config) string {
 	var s *idworker.Numbers
-	a := fxtest.New(t, fx.NopLogger, idworker.Module, universal(newRedis(t, server.Addr())), fx.Supply(c, newSQLite(t)), fx.Populate(&s))
+	a := fxtest.New(t, fx.NopLogger, idworker.Module, universal(newRedis(t, miniredis.RunT(t).Addr())), fx.Supply(c, newSQLite(t)), fx.Populate(&s))
 	a.RequireStart()
 	defer a.RequireStop()
+	if one, err := s.Series("orders"); err == nil {
+		n, err := one.Next(t.Context(), "")
+		require.NoError(t, err)
+		return "orders " + n.String()
+	}
 	g, err := s.Segment("order_no")
 	require.NoError(t, err)
 	n, err := g.Next(t.Context())
@@ -278,19 +282,6 @@ func small(t *testing.T, c idworker.Config) string {
 		return err.Error()
 	}
 	return fmt.Sprint("order_no ", n)
-}
-
-// serials returns the first number of a series.
-func serials(t *testing.T, c idworker.Config) string {
-	var s *idworker.Numbers
-	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(c, newSQLite(t)), fx.Populate(&s))
-	a.RequireStart()
-	defer a.RequireStop()
-	one, err := s.Series("orders")
-	require.NoError(t, err)
-	n, err := one.Next(t.Context(), "")
-	require.NoError(t, err)
-	return "orders " + n.String()
 }
 
 // TestEveryKeyIsTested looks for keys that no row of TestEveryKeyHasAnEffect changes, and
