@@ -44,9 +44,7 @@ func TestOneLinePerChange(t *testing.T) {
 	t.Parallel()
 	for _, strict := range []bool{false, true} {
 		t.Run(fmt.Sprint(strict), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := &store{}
+			bubble(t, func(t *testing.T, s *store) {
 				i, lines := openLogged(t, numbers.SegmentConfig{Strict: strict, Step: 4, MaxStep: 4}, s)
 				batch(t, i, 20)
 				require.Empty(t, lines())
@@ -75,9 +73,7 @@ func TestOneLinePerChange(t *testing.T) {
 // A caller or a Close that hardly waits for the store is not logged; a caller that waited for a
 // second is.
 func TestImpatienceIsNotLogged(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
+	bubble(t, func(t *testing.T, s *store) {
 		i, lines := openLogged(t, numbers.SegmentConfig{Strict: true}, s)
 		s.slow(2 * time.Second)
 		_, err := i.Next(shortly(t, 900*time.Millisecond))
@@ -106,9 +102,7 @@ func TestFailingSince(t *testing.T) {
 	t.Parallel()
 	for _, strict := range []bool{false, true} {
 		t.Run(fmt.Sprint(strict), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := &store{}
+			bubble(t, func(t *testing.T, s *store) {
 				i := open(t, numbers.SegmentConfig{Namespace: "shop", Name: "orders", Strict: strict, Step: 4, MaxStep: 4, Cover: time.Hour}, s)
 				batch(t, i, 4)
 				synctest.Wait()
@@ -151,9 +145,7 @@ func shortly(t *testing.T, wait time.Duration) context.Context {
 // In strict order only calls ask the store. A Segment that is not ready may get none, so it
 // is ready again after a while, except at the end.
 func TestStrictIsReadyAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
+	bubble(t, func(t *testing.T, s *store) {
 		i := open(t, numbers.SegmentConfig{Strict: true, Max: 1}, s)
 		s.down.Store(true)
 		for range 3 {

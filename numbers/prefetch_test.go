@@ -25,9 +25,8 @@ func use(t *testing.T, i *numbers.Segment, perSecond int64, d time.Duration) {
 // TestStepFollowsTheRate also checks that no caller waits once the size has adapted, as
 // long as the store answers within the time of a segment.
 func TestStepFollowsTheRate(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := new(store).slow(700 * time.Millisecond)
+	bubble(t, func(t *testing.T, s *store) {
+		s.slow(700 * time.Millisecond)
 		i := open(t, numbers.SegmentConfig{}, s)
 		use(t, i, 1000, 30*time.Second)
 		require.InDelta(t, 10_000, i.Status().Step, 1000)
@@ -53,9 +52,7 @@ func TestStepFollowsTheRate(t *testing.T) {
 // An outage of the length of a segment goes unnoticed. A longer one is an error once
 // the prefetched numbers are used up, and ends without help.
 func TestOutage(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
+	bubble(t, func(t *testing.T, s *store) {
 		i := open(t, numbers.SegmentConfig{}, s)
 		use(t, i, 100, time.Minute)
 		waits := i.Status().Waits
@@ -101,9 +98,7 @@ func TestOutage(t *testing.T) {
 
 // A call ends with its context, and a store that hangs is asked again.
 func TestSlowStore(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
+	bubble(t, func(t *testing.T, s *store) {
 		i := open(t, numbers.SegmentConfig{Step: 10, MaxStep: 10}, s)
 		synctest.Wait()
 		s.slow(200 * time.Millisecond)
@@ -130,9 +125,7 @@ func TestSlowStore(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
+	bubble(t, func(t *testing.T, s *store) {
 		s.down.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -179,9 +172,7 @@ func TestOpen(t *testing.T) {
 
 // If the store fails, a call in strict order tries again until its context ends.
 func TestStrictWaits(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
+	bubble(t, func(t *testing.T, s *store) {
 		i := open(t, numbers.SegmentConfig{Strict: true, MaxStep: 4}, s)
 		require.Equal(t, []int64{1, 2, 3, 4, 5, 6}, batch(t, i, 6))
 		require.Equal(t, int64(2), s.calls.Load())

@@ -19,9 +19,7 @@ import (
 func TestResetGivesUpWhatIsPrefetched(t *testing.T) {
 	t.Parallel()
 	store := &segmentcheck.Memory{}
-	i, err := numbers.OpenSegment(t.Context(), store, numbers.SegmentConfig{Namespace: "shop", Name: "orders", Step: 10, MinStep: 10, MaxStep: 10})
-	require.NoError(t, err)
-	defer i.Close()
+	i := open(t, numbers.SegmentConfig{Step: 10, MinStep: 10, MaxStep: 10}, store)
 	seen := map[int64]bool{}
 	next := func() int64 {
 		n, err := i.Next(t.Context())
@@ -62,8 +60,7 @@ func TestResetBetweenTheSegmentsOfABatch(t *testing.T) {
 	t.Parallel()
 	for _, strict := range []bool{false, true} {
 		store := &late{asked: make(chan struct{}), answer: make(chan struct{})}
-		i, err := numbers.OpenSegment(t.Context(), store, numbers.SegmentConfig{Namespace: "shop", Name: "orders", Strict: strict, Step: 10, MinStep: 10, MaxStep: 10})
-		require.NoError(t, err)
+		i := open(t, numbers.SegmentConfig{Strict: strict, Step: 10, MinStep: 10, MaxStep: 10}, store)
 		out, done := make([]int64, 25), make(chan error, 1)
 		batch := func() { done <- i.NextIDs(context.Background(), out) }
 		if !strict { // 1 to 20 are there, and 21 to 30 are asked for
@@ -97,8 +94,7 @@ func TestResetForgetsAnswersUnderWay(t *testing.T) {
 	t.Parallel()
 	for strict, want := range map[bool]int64{true: 2, false: 31} {
 		store := &late{asked: make(chan struct{}), answer: make(chan struct{})}
-		i, err := numbers.OpenSegment(t.Context(), store, numbers.SegmentConfig{Namespace: "shop", Name: "orders", Strict: strict, Step: 10, MinStep: 10, MaxStep: 10})
-		require.NoError(t, err)
+		i := open(t, numbers.SegmentConfig{Strict: strict, Step: 10, MinStep: 10, MaxStep: 10}, store)
 		first := make(chan int64, 1)
 		next := func() {
 			n, err := i.Next(context.Background())
@@ -123,6 +119,5 @@ func TestResetForgetsAnswersUnderWay(t *testing.T) {
 			next()
 		}
 		require.Equal(t, want, <-first)
-		require.NoError(t, i.Close())
 	}
 }

@@ -113,7 +113,11 @@ func TestEndOfTheRange(t *testing.T) {
 	t.Parallel()
 	for _, strict := range []bool{false, true} {
 		for _, last := range []int64{25, math.MaxInt64} {
-			i := open(t, numbers.SegmentConfig{Strict: strict, Start: last - 24, Max: last, Step: 10}, new(segmentcheck.Memory))
+			cfg := numbers.SegmentConfig{Strict: strict, Start: last - 24, Max: last, Step: 10}
+			dst := slices.Repeat([]int64{7}, 26)
+			require.ErrorIs(t, open(t, cfg, new(segmentcheck.Memory)).NextIDs(t.Context(), dst), numbers.ErrEnd)
+			require.Equal(t, make([]int64, 26), dst, "nothing is left that could pass for a number")
+			i := open(t, cfg, new(segmentcheck.Memory))
 			require.Equal(t, last, batch(t, i, 25)[24])
 			for range 3 {
 				_, err := i.Next(t.Context())
@@ -155,22 +159,9 @@ func TestUnknownName(t *testing.T) {
 	require.Equal(t, int64(51), next(t, open(t, cfg, m)))
 }
 
-// A batch that fails leaves nothing behind that could pass for a number.
-func TestBatchThatFails(t *testing.T) {
-	t.Parallel()
-	for _, strict := range []bool{false, true} {
-		i := open(t, numbers.SegmentConfig{Strict: strict, Max: 25, Step: 10}, new(segmentcheck.Memory))
-		dst := slices.Repeat([]int64{7}, 26)
-		require.ErrorIs(t, i.NextIDs(t.Context(), dst), numbers.ErrEnd)
-		require.Equal(t, make([]int64, 26), dst)
-	}
-}
-
 // Close wakes callers who wait and ends a reservation under way.
 func TestCloseWhileWaiting(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
+	bubble(t, func(t *testing.T, s *store) {
 		i := open(t, numbers.SegmentConfig{Step: 10, MaxStep: 10}, s)
 		batch(t, i, 20)
 		synctest.Wait()
@@ -185,9 +176,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := &store{}
+	bubble(t, func(t *testing.T, s *store) {
 		i := open(t, numbers.SegmentConfig{Start: 500, Step: 20}, s)
 		synctest.Wait()
 		before := time.Now()

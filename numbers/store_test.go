@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -63,6 +64,12 @@ func (s *store) current() *segmentcheck.Memory {
 func (*store) Close() error { return nil }
 
 func (s *store) String() string { return "faulty memory" }
+
+// bubble runs a test beside others, with a store and a time of its own.
+func bubble(t *testing.T, test func(t *testing.T, s *store)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, new(store)) })
+}
 
 func open(t testing.TB, cfg numbers.SegmentConfig, s numbers.Store) *numbers.Segment {
 	t.Helper()

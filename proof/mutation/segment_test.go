@@ -19,7 +19,7 @@ var onSegment = list{title: "segment", pkg: "numbers", mutants: []mutant{
 `, "TestNumbersStartWhereTheyShouldAndRiseByOne"},
 	{"a batch crosses the end of a segment", issuerGo, `max(0, min(want, c.n-start))`, `want`, "TestLostRepliesSkipSegments"},
 	{"what a batch took is not noted", issuerGo, `start := c.used.Add(want) - want`, `start := c.used.Load()`, "TestNumbersRiseWithinAProcess"},
-	{"a batch that fails is half there", issuerGo, `clear(dst)`, ``, "TestBatchThatFails"},
+	{"a batch that fails is half there", issuerGo, `clear(dst)`, ``, "TestEndOfTheRange"},
 	{"a store is not told what this process knows", "numbers/segment.go", `i.cfg.request(n, above)`, `i.cfg.request(n, 0)`, "TestStoreThatWentBack"},
 	{"who has numbers creates a name that is lost", "numbers/segment_config.go", `!c.MustExist && above == 0`, `!c.MustExist`, "TestStoreThatWentBack"},
 	{"attempts fail since the first one failed", "internal/prefetch/stats.go", `s.Since = began`, `s.Since, _ = time.Now(), began`, "TestFailingSince"},
