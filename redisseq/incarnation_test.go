@@ -134,10 +134,7 @@ func TestIncarnationOfACluster(t *testing.T) {
 		follows(t, to)
 		require.NoError(t, at(t, to).Admin.Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER").Err())
 		require.Equal(t, "master", replication(t, to, "role"))
-		for deadline := time.Now().Add(time.Minute); cluster.Master(key) != to; { // until the other nodes know
-			require.True(t, time.Now().Before(deadline))
-			time.Sleep(10 * time.Millisecond)
-		}
+		require.Eventually(t, func() bool { return cluster.Master(key) == to }, time.Minute, 10*time.Millisecond, "until the other nodes know")
 	}
 	l.isAnother("CLUSTER FAILOVER TAKEOVER there and back")
 }

@@ -197,6 +197,11 @@ func (f *fleet) finish() {
 func TestLossToGrant(t *testing.T) {
 	t.Parallel()
 	wipe := func(f *fleet) { require.NoError(f.t, f.admin().FlushAll(f.t.Context()).Err()) }
+	behind := func(f *fleet) {
+		f.replica.CutLink()
+		f.hold(1) // unknown to the replica
+		f.renewed()
+	}
 	var all sync.WaitGroup
 	for name, c := range map[string]struct {
 		holders int
@@ -214,9 +219,7 @@ func TestLossToGrant(t *testing.T) {
 			holders: 2,
 			before: func(f *fleet) {
 				f.replica = testserver.NewRedisReplica(f.t, f.srv)
-				f.replica.CutLink()
-				f.hold(1) // unknown to the replica
-				f.renewed()
+				behind(f)
 			},
 			losses: []func(*fleet){func(f *fleet) {
 				f.srv.Kill()
@@ -230,11 +233,7 @@ func TestLossToGrant(t *testing.T) {
 				f.replica = testserver.NewRedisReplica(f.t, f.srv)
 				f.addr.Store(testserver.NewHAProxy(f.t, []*testserver.Server{f.srv, f.replica}).Addr())
 			},
-			before: func(f *fleet) {
-				f.replica.CutLink()
-				f.hold(1) // unknown to the replica
-				f.renewed()
-			},
+			before: behind,
 			losses: []func(*fleet){func(f *fleet) {
 				f.srv.Kill()
 				f.replica.Promote()
