@@ -55,19 +55,6 @@ func load(t *testing.T, module string, paths []string) *universe {
 	return u
 }
 
-// own returns the packages of prelude_test.go, without those of other modules. Only
-// one goroutine may use an importer.
-func own(t *testing.T) *universe {
-	t.Helper()
-	var paths []string
-	for _, path := range packages {
-		if !others(path) {
-			paths = append(paths, path)
-		}
-	}
-	return load(t, ".", paths)
-}
-
 // others reports whether the package belongs to another module, or needs one.
 func others(path string) bool {
 	for _, part := range []string{"/metrics", "/prometheus", "go.uber.org/zap", "/etcdseq", "/go-zero/", "/watermill/", "/gogf/"} {
@@ -223,7 +210,8 @@ func TestGo(t *testing.T) {
 // TestGoNames checks the Go names in the prose, such as idworker.Config.
 func TestGoNames(t *testing.T) {
 	t.Parallel()
-	u := own(t)
+	paths := slices.DeleteFunc(slices.Collect(maps.Values(packages)), others)
+	u := load(t, ".", paths)
 	n := 0
 	for _, p := range pages(t) {
 		for _, name := range goNames(p.prose) {

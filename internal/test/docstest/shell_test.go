@@ -65,9 +65,8 @@ func split(line string) (words []string, err error) {
 
 // A shell checks commands.
 type shell struct {
-	t       *testing.T
-	env     []string                 // of the current command
-	program func(name string) string // returns its path
+	t   *testing.T
+	env []string // of the current command
 }
 
 var (
@@ -77,13 +76,10 @@ var (
 	foreign = []string{"git", "curl", "docker", "kubectl", "redis-cli", "mysql", "psql", "cut", "sed", "grep", "systemctl", "sudo", "export", "cp", "pg_restore", "mysqldump", "!"}
 )
 
-func newShell(t *testing.T) *shell {
-	t.Helper()
-	return &shell{t: t, program: func(path string) string {
-		dir, err := built()
-		require.NoError(t, err)
-		return filepath.Join(dir, path)
-	}}
+func (s *shell) program(path string) string {
+	dir, err := built()
+	require.NoError(s.t, err)
+	return filepath.Join(dir, path)
 }
 
 // built returns a folder with the compiled programs.
@@ -276,7 +272,7 @@ func TestShell(t *testing.T) {
 			seen[c] = true
 			t.Run(fmt.Sprintf("block in line %d", b.line), func(t *testing.T) {
 				t.Parallel()
-				require.NoError(t, newShell(t).check(c))
+				require.NoError(t, (&shell{t: t}).check(c))
 			})
 		}
 		return nil
