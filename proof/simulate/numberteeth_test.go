@@ -38,7 +38,7 @@ func TestSequenceTeeth(t *testing.T) {
 		}, Duplicate, 30},
 
 		{"neither another server nor what a caller knows is heeded", Dispenser, lua(t,
-			`lost = lost or (onChange and h.run ~= run)`, ``,
+			`lost = onChange and h.run ~= run`, ``,
 			`lost = not less(above, plus(h.first, h.used))`, ``,
 			`lost = not less(above, h.nfirst)`, ``,
 		), Duplicate, 67},
