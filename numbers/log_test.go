@@ -24,13 +24,9 @@ const (
 // openLogged also returns a function that returns the lines logged since its last call.
 func openLogged(t *testing.T, cfg numbers.SegmentConfig, s numbers.Store) (*numbers.Segment, func() []string) {
 	t.Helper()
-	cfg.Namespace, cfg.Name = "shop", "orders"
 	var out bytes.Buffer
 	cfg.Logger = slog.New(slog.NewTextHandler(&out, nil))
-	i, err := numbers.OpenSegment(t.Context(), s, cfg)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, i.Close()) })
-	return i, func() []string {
+	return open(t, cfg, s), func() []string {
 		synctest.Wait()
 		text := out.String()
 		out.Reset()

@@ -334,7 +334,10 @@ func TestRightsOnSentinels(t *testing.T) {
 	set := testserver.NewSentinels(t, saved...)
 	aclUser(t, set.Redis)
 	open := func(rights []string) *goredis.Client {
-		sentinelRights(t, set, rights)
+		for _, s := range set.Sentinels {
+			do(t, s, commandOf("ACL SETUSER watcher reset on >secret &*", plus(rights)...)...)
+			do(t, s, "ACL", "LOG", "RESET")
+		}
 		return goredis.NewFailoverClient(&goredis.FailoverOptions{
 			MasterName: testserver.SentinelName, SentinelAddrs: set.Addrs(), SentinelUsername: "watcher", SentinelPassword: "secret",
 			Username: "orders", Password: "secret",
@@ -349,14 +352,6 @@ func TestRightsOnSentinels(t *testing.T) {
 		_ = client.Ping(t.Context()).Err()
 		require.Eventually(t, func() bool { return slices.Contains(refusedBy(t, set), r) }, 20*time.Second, 50*time.Millisecond, r)
 		require.NoError(t, client.Close())
-	}
-}
-
-func sentinelRights(t *testing.T, set *testserver.Sentinels, rights []string) {
-	t.Helper()
-	for _, s := range set.Sentinels {
-		do(t, s, commandOf("ACL SETUSER watcher reset on >secret &*", plus(rights)...)...)
-		do(t, s, "ACL", "LOG", "RESET")
 	}
 }
 
