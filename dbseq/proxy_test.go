@@ -82,6 +82,7 @@ func TestFailoverBehindHAProxy(t *testing.T) {
 			e, p := servers[name], replicated(t)
 			proxy := testserver.NewHAProxy(t, []*testserver.Server{p.primary, p.replica})
 			lossToGrant(t, e, proxy.DSN(), func(t *testing.T, db *gorm.DB) {
+				p.follow() // the replica has the tables
 				p.cut()
 				seen := func(s *testserver.Server) int64 {
 					return number(t, e.db(t, s.DSN()), "SELECT MAX(seen_ms) FROM snowlease_slot")
