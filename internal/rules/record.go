@@ -134,20 +134,9 @@ func OfParts(parts map[string]string) (Namespace, error) {
 	)
 	for name, text := range parts {
 		if name == MetaPart {
-			if err := decode([]byte(text), &m); err != nil {
+			var err error
+			if m, ns.Meta, err = decodeMeta(text); err != nil {
 				return ns, err
-			}
-			ns.Meta = Meta{Pin: lease.ParsePin(m.Pin), Incarnation: m.Incarnation, Former: m.Former, Quarantine: m.Quarantine, Reason: m.Reason}
-			switch {
-			case m.Format != format:
-				return ns, damaged("its format is %d, not %d: another version wrote it", m.Format, format)
-			case m.Slots < 0 || m.Slots > MaxPool || len(m.Lent) > (m.Slots+7)/8:
-				return ns, damaged("it has %d slots, and %d bytes say which were lent", m.Slots, len(m.Lent))
-			case m.Pin == "" && m.Reason != "": // announced
-			default:
-				if err := ns.Meta.Check(); err != nil {
-					return ns, err
-				}
 			}
 			continue
 		}
@@ -175,6 +164,23 @@ func OfParts(parts map[string]string) (Namespace, error) {
 		ns.Slots[w] = s
 	}
 	return ns, nil
+}
+
+func decodeMeta(text string) (m metaPart, meta Meta, err error) {
+	if err := decode([]byte(text), &m); err != nil {
+		return m, meta, err
+	}
+	meta = Meta{Pin: lease.ParsePin(m.Pin), Incarnation: m.Incarnation, Former: m.Former, Quarantine: m.Quarantine, Reason: m.Reason}
+	switch {
+	case m.Format != format:
+		err = damaged("its format is %d, not %d: another version wrote it", m.Format, format)
+	case m.Slots < 0 || m.Slots > MaxPool || len(m.Lent) > (m.Slots+7)/8:
+		err = damaged("it has %d slots, and %d bytes say which were lent", m.Slots, len(m.Lent))
+	case m.Pin == "" && m.Reason != "": // announced
+	default:
+		err = meta.Check()
+	}
+	return m, meta, err
 }
 
 func decodeSlot(worker int64, text string) (s Slot, err error) {
