@@ -3,7 +3,6 @@ package mutation_test
 const (
 	statements = "dbseq/sql/lease.sql"
 	onTheClock = "TestContractByAClock/lease/"
-	atTheClaim = "TestClaimChecksAllAgain/"
 	between    = "TestBetweenStatements/"
 )
 
@@ -40,19 +39,19 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"no path is looked at", "internal/sqlconn/server.go", `if c.dialect.check != nil {`, `if false {`, "TestSQLiteReachedByTwoPaths"},
 	// What is lent.
 	{"free though its mark is ahead", statements, "hwm_ms < {now} + :lead\n ORDER", ":lead >= 0\n ORDER", onTheClock + "a worker id that was given back is not lent while its mark is ahead"},
-	{"lends what was read, whatever was lent meanwhile", statements + "#put", `ver = :ver AND token = :wastoken AND expires_ms = :wasexpires AND hwm_ms = :wasmark`, `:ver + :wastoken + :wasexpires + :wasmark >= 0`, atTheClaim + "a loan"},
-	{"lends what was lent and given back meanwhile", statements + "#put", `ver = :ver AND token = :wastoken AND expires_ms = :wasexpires AND hwm_ms = :wasmark`, `:ver + :wastoken + :wasexpires + :wasmark >= 0`, atTheClaim + "a loan that was given back"},
-	{"lends what was used ahead meanwhile", statements + "#put", `ver = :ver AND token = :wastoken AND expires_ms = :wasexpires AND hwm_ms = :wasmark`, `:ver + :wastoken + :wasexpires + :wasmark >= 0`, atTheClaim + "a loan that was given back, used ahead"},
-	{"lends what another program has lent meanwhile", statements + "#put", ` AND expires_ms = :wasexpires AND`, ` AND :wasexpires >= 0 AND`, atTheClaim + "a lease of another program"},
-	{"lends below a mark that another program has raised meanwhile", statements + "#put", ` AND hwm_ms = :wasmark`, ` AND :wasmark >= 0`, atTheClaim + "a mark of another program"},
-	{"lends by a version that another loan has changed", statements + "#put", ` AND ver = :ver AND token = :wastoken AND`, ` AND :ver + :wastoken >= 0 AND`, atTheClaim + "a loan that was given back"},
-	{"lends below a quarantine that was prolonged meanwhile", statements + "#put", `AND quarantine_ms = :quarantine)`, `AND :quarantine >= 0)`, "TestClaimAheadChecksAllAgain/a loss"},
-	{"lends on a server that is another meanwhile", statements + "#put", ` AND {answered}`, ` AND COALESCE(:server, '') >= ''`, atTheClaim + "another server"},
-	{"lends among members of another layout", statements + "#put", ` AND pin = :newpin`, ` AND :newpin <> ''`, atTheClaim + "members of another layout"},
-	{"lends by a clock that has stepped ahead", statements + "#put", `AND {now} BETWEEN :lo AND :hi`, `AND {now} >= :lo + 0 * :hi`, atTheClaim + "a clock that steps ahead"},
-	{"lends by a clock that has stepped back", statements + "#put", `AND {now} BETWEEN :lo AND :hi`, `AND {now} <= :hi + 0 * :lo`, "TestClaimAheadChecksAllAgain/a clock that steps back"},
-	{"an owner that asks again after its end waits forever", "dbseq/store.go", `case slot.Since != was.Since:`, `case slot.Owner != was.Owner:`, "TestAskedAgainAfterItsEnd"},
-	{"lends anew what expires meanwhile", "dbseq/store.go", `last = was.Expires - 1`, `last = slot.Expires`, "TestRenewalChecksAllAgain/lent anew/the lease ends"},
+	{"lends what was read, whatever was lent meanwhile", statements + "#put", `ver = :ver AND token = :wastoken AND expires_ms = :wasexpires AND hwm_ms = :wasmark`, `:ver + :wastoken + :wasexpires + :wasmark >= 0`, between + "a loan/sqlite"},
+	{"lends what was lent and given back meanwhile", statements + "#put", `ver = :ver AND token = :wastoken AND expires_ms = :wasexpires AND hwm_ms = :wasmark`, `:ver + :wastoken + :wasexpires + :wasmark >= 0`, between + "a loan that is given back/sqlite"},
+	{"lends what was used ahead meanwhile", statements + "#put", `ver = :ver AND token = :wastoken AND expires_ms = :wasexpires AND hwm_ms = :wasmark`, `:ver + :wastoken + :wasexpires + :wasmark >= 0`, between + "a loan that is given back, used ahead/sqlite"},
+	{"lends what another program has lent meanwhile", statements + "#put", ` AND expires_ms = :wasexpires AND`, ` AND :wasexpires >= 0 AND`, between + "a lease of another program/sqlite"},
+	{"lends below a mark that another program has raised meanwhile", statements + "#put", ` AND hwm_ms = :wasmark`, ` AND :wasmark >= 0`, between + "a mark of another program/sqlite"},
+	{"lends by a version that another loan has changed", statements + "#put", ` AND ver = :ver AND token = :wastoken AND`, ` AND :ver + :wastoken >= 0 AND`, between + "a loan that is given back/sqlite"},
+	{"lends below a quarantine that was prolonged meanwhile", statements + "#put", `AND quarantine_ms = :quarantine)`, `AND :quarantine >= 0)`, between + "a quarantine begins before a borrow/sqlite"},
+	{"lends on a server that is another meanwhile", statements + "#put", ` AND {answered}`, ` AND COALESCE(:server, '') >= ''`, between + "another server answers a borrow/sqlite"},
+	{"lends among members of another layout", statements + "#put", ` AND pin = :newpin`, ` AND :newpin <> ''`, between + "members of another layout borrow/sqlite"},
+	{"lends by a clock that has stepped ahead", statements + "#put", `AND {now} BETWEEN :lo AND :hi`, `AND {now} >= :lo + 0 * :hi`, between + "a clock steps ahead before a borrow/sqlite"},
+	{"lends by a clock that has stepped back", statements + "#put", `AND {now} BETWEEN :lo AND :hi`, `AND {now} <= :hi + 0 * :lo`, between + "a clock steps back before a borrow/sqlite"},
+	{"an owner that asks again after its end waits forever", "dbseq/store.go", `case slot.Since != was.Since:`, `case slot.Owner != was.Owner:`, between + "a lease has ended before its owner asks again/sqlite"},
+	{"lends anew what expires meanwhile", "dbseq/store.go", `last = was.Expires - 1`, `last = slot.Expires`, between + "a lease ends before another range is lent/sqlite"},
 	{"the ceiling is not stored", statements + "#put", `, hwm_ms = :mark`, `, hwm_ms = hwm_ms + 0 * :mark`, onTheClock + "asked again, the same owner gets the same grant"},
 	{"the expiry is not stored", statements + "#put", `, expires_ms = :expires,`, `, expires_ms = expires_ms + 0 * :expires,`, onTheClock + "a renewal raises the ceiling"},
 	{"the token is not stored", statements + "#put", `token = :token,`, `token = token + 0 * :token,`, onTheClock + "a renewal raises the ceiling"},
@@ -71,16 +70,16 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	// Who may ask.
 	{"a renewal does not go on with a change", "dbseq/store.go", ` || pin.Change != (lease.PinChange{}) || !s.ready`, ` || !s.ready`, onTheClock + "a member with greater times stops nobody and is lent them when a loss allows for them"},
 	{"slots do not show a raise", "dbseq/sql/lease.sql#carry", `(hold_ms <> :kept OR used_ms <> :inuse)`, `hold_ms < 0`, onTheClock + "a raise outlives the records of its member and of the namespace"},
-	{"the end of a raise is decided on another server", statements + "#meta", ` AND {answered}`, ` AND COALESCE(:server, '') >= ''`, "TestRaiseIsDecidedByWhatWasSeen/another server, to which the slots have not come"},
-	{"the end of a raise is decided long after it was seen", "dbseq/store.go", `a["hi"] = now + pinTime`, ``, "TestRaiseIsDecidedByWhatWasSeen/a pause"},
+	{"the end of a raise is decided on another server", statements + "#meta", ` AND {answered}`, ` AND COALESCE(:server, '') >= ''`, between + "another server, to which the slots that show a raise have not come/sqlite"},
+	{"the end of a raise is decided long after it was seen", "dbseq/store.go", `a["hi"] = now + pinTime`, ``, between + "a pause before the end of a raise is decided/sqlite"},
 	{"what slots show counts for nothing", statements + "#look", `COALESCE(MAX(hold_ms), 0) AS greatest`, `0 AS greatest`, onTheClock + "a raise outlives the records of its member and of the namespace"},
 	// Who holds.
-	{"renews what expires meanwhile", statements + "#renew", "AND expires_ms >= {now} + :skew\n", "AND :skew >= 0\n", "TestRenewalChecksAllAgain/extended/the lease ends"},
+	{"renews what expires meanwhile", statements + "#renew", "AND expires_ms >= {now} + :skew\n", "AND :skew >= 0\n", onTheClock + "an expired grant is lost for good"},
 	{"renews what is about to expire", statements + "#renew", "AND expires_ms >= {now} + :skew\n", "AND expires_ms >= {now} + 0 * :skew\n", onTheClock + "a grant that is about to expire is lost"},
 	{"a store that lost a renewal does not learn it", statements + "#renew", `GREATEST(hwm_ms, :ceiling, {now} + :ttl, LEAST(floor_ms + :ttl, {now} + :maxttl))`, `GREATEST(hwm_ms, 0 * :ceiling, {now} + :ttl, LEAST(floor_ms + :ttl, {now} + :maxttl))`, onTheClock + "a holder restores a renewal that the store lost"},
 	{"a renewal lowers the mark", statements + "#renew", `GREATEST(hwm_ms, :ceiling, {now} + :ttl, LEAST(floor_ms + :ttl, {now} + :maxttl))`, `GREATEST(0 * :ceiling, {now} + :ttl, LEAST(floor_ms + :ttl, {now} + :maxttl))`, onTheClock + "a renewal lowers neither the mark nor the expiry"},
 	{"a renewal's ceiling is not stored", statements + "#renew", `GREATEST(hwm_ms, :ceiling, {now} + :ttl, LEAST(floor_ms + :ttl, {now} + :maxttl))`, `GREATEST(hwm_ms, 0 * :ceiling * :maxttl)`, onTheClock + "a renewal raises the ceiling"},
-	{"a renewal's ceiling later than MaxTTL above the clock is stored", statements + "#renew", `GREATEST(hwm_ms, :ceiling, {now} + :ttl, LEAST(floor_ms + :ttl, {now} + :maxttl))`, `GREATEST(hwm_ms, :ceiling, {now} + :ttl, LEAST(floor_ms + :ttl, {now} + 2 * :maxttl))`, "TestRenewalChecksAllAgain/extended/a loss"},
+	{"a renewal's ceiling later than MaxTTL above the clock is stored", statements + "#renew", `GREATEST(hwm_ms, :ceiling, {now} + :ttl, LEAST(floor_ms + :ttl, {now} + :maxttl))`, `GREATEST(hwm_ms, :ceiling, {now} + :ttl, LEAST(floor_ms + :ttl, {now} + 2 * :maxttl))`, between + "a range ahead of the clock is renewed twice in a millisecond/sqlite"},
 	{"a renewal raises no ceiling", "dbseq/store.go", `g.Pinned, g.Now, g.Ceiling = pin, now, rules.Slot{Floor: g.Floor}.Extended(now, by).Mark`, `g.Now = now`, onTheClock + "a renewal raises the ceiling"},
 	{"a renewal lowers the expiry", statements + "#renew", "expires_ms = GREATEST(expires_ms, {now} + :ttl),\n       hwm_ms", "expires_ms = {now} + :ttl,\n       hwm_ms", onTheClock + "a renewal lowers neither the mark nor the expiry"},
 	{"given back, but its owner is lent another", statements + "#look", ` OR owner = :spent THEN`, ` AND :spent <> '' THEN`, onTheClock + "a borrow that arrives after its grant was given back lends nothing"},
@@ -117,14 +116,14 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"MariaDB: a replica that runs statements again does nothing", "internal/sqlconn/mysql.go", `@@server_id <> @@global.server_id`, `1 = 0`, "TestPromotion/mariadb/STATEMENT"},
 	{"what is missing is not made anew", "dbseq/store.go", `a["pool"] == a["known"] {`, `true {`, onTheClock + "the loss of a slot is seen by acquire"},
 	{"Init completes what others have lost", "dbseq/store.go", `if err == nil && n != rows {`, `if err == nil && n != rows && rows == 1 {`, "TestInitBesideAPartialLoss/sqlite"},
-	{"extended below a quarantine", statements + "#renew", ` AND quarantine_ms <= :floor)`, ` AND :floor >= 0)`, "TestRenewalChecksAllAgain/extended/a loss"},
-	{"extended below a quarantine by a millisecond", statements + "#renew", ` AND quarantine_ms <= :floor)`, ` AND quarantine_ms <= :floor + 1)`, "TestRenewalChecksAllAgain/extended/a loss at its start"},
-	{"extended on another server", statements + "#renew", `AND {same} AND quarantine_ms <= :floor)`, `AND quarantine_ms <= :floor)`, "TestRenewalChecksAllAgain/extended/another server"},
-	{"extended among members of another layout", statements + "#renew", `pin = :pin AND {same} AND quarantine_ms <= :floor)`, `:pin <> '' AND {same} AND quarantine_ms <= :floor)`, "TestRenewalChecksAllAgain/extended/another layout"},
+	{"extended below a quarantine", statements + "#renew", ` AND quarantine_ms <= :floor)`, ` AND :floor >= 0)`, onTheClock + "a range below a quarantine is never extended"},
+	{"extended below a quarantine by a millisecond", statements + "#renew", ` AND quarantine_ms <= :floor)`, ` AND quarantine_ms <= :floor + 1)`, between + "a lease ends before another range is lent/sqlite"},
+	{"extended on another server", statements + "#renew", `AND {same} AND quarantine_ms <= :floor)`, `AND quarantine_ms <= :floor)`, onTheClock + "another incarnation is seen by every verb"},
+	{"extended among members of another layout", statements + "#renew", `pin = :pin AND {same} AND quarantine_ms <= :floor)`, `:pin <> '' AND {same} AND quarantine_ms <= :floor)`, onTheClock + "a pin of another version refuses every member, and stays"},
 	{"extended without the record of the namespace", statements + "#renew", `AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :pin AND {same} AND quarantine_ms <= :floor)`, `AND NOT EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND NOT (pin = :pin AND {same} AND quarantine_ms <= :floor))`, onTheClock + "the loss of the record of the namespace is seen by renew"},
-	{"extended for another owner", statements + "#renew", `AND owner = :owner AND token = :token AND floor_ms = :floor AND`, `AND :owner <> '' AND token = :token AND floor_ms = :floor AND`, "TestRenewalChecksAllAgain/extended/another owner"},
-	{"extended under the token of an earlier grant", statements + "#renew", `AND owner = :owner AND token = :token AND floor_ms = :floor AND`, `AND owner = :owner AND :token >= 0 AND floor_ms = :floor AND`, "TestRenewalChecksAllAgain/extended/a later token"},
-	{"extended from another floor than the one on record", statements + "#renew", `AND owner = :owner AND token = :token AND floor_ms = :floor AND`, `AND owner = :owner AND token = :token AND :floor >= 0 AND`, "TestRenewalChecksAllAgain/extended/another floor"},
+	{"extended for another owner", statements + "#renew", `AND owner = :owner AND token = :token AND floor_ms = :floor AND`, `AND :owner <> '' AND token = :token AND floor_ms = :floor AND`, onTheClock + "renewal and release are fenced by owner and token"},
+	{"extended under the token of an earlier grant", statements + "#renew", `AND owner = :owner AND token = :token AND floor_ms = :floor AND`, `AND owner = :owner AND :token >= 0 AND floor_ms = :floor AND`, onTheClock + "renewal and release are fenced by owner and token"},
+	{"extended from another floor than the one on record", statements + "#renew", `AND owner = :owner AND token = :token AND floor_ms = :floor AND`, `AND owner = :owner AND token = :token AND :floor >= 0 AND`, between + "a floor that differs from the one of the grant/sqlite"},
 	{"a retired namespace lends on", statements + "#meta", `SET pin = :newpin,`, `SET`, "TestOperator/sqlite/operator/a retired namespace lends nothing and says why"},
 }}
 
