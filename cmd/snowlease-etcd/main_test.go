@@ -78,7 +78,7 @@ func TestCommands(t *testing.T) {
 
 	exits(t, 0, "release --help", nil, "  snowlease-etcd release --namespace orders", "etcd://user:password@host1:2379")
 	exits(t, 0, "--version", nil, "snowlease-etcd ")
-	exits(t, 2, "segment create", nil, `unknown command for "snowlease-etcd"`)
+	exits(t, 2, "segment create", nil, `unknown command "segment" for "snowlease-etcd": choose `)
 }
 
 func TestParse(t *testing.T) {

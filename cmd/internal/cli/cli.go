@@ -138,13 +138,20 @@ func version() string {
 	return text + " " + info.GoVersion
 }
 
-// noArgs is cobra.NoArgs, but does not print the arguments, which may be a store with a password.
+var word = regexp.MustCompile(`^[a-z-]{1,20}$`)
+
+// noArgs is cobra.NoArgs, but prints an argument only if it looks like a command: others may be a store
+// with a password.
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return nil
-	case cmd.HasAvailableSubCommands():
-		return fmt.Errorf("unknown command for %q", cmd.CommandPath())
+	case word.MatchString(args[0]) && cmd.HasAvailableSubCommands():
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		return fmt.Errorf("unknown command %q for %q: choose %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 	}
 	return fmt.Errorf("%s takes no arguments: use flags, and name the store with --store or %s", cmd.CommandPath(), envStore)
 }

@@ -205,7 +205,7 @@ func TestDecodeReportsLostOutput(t *testing.T) {
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"count":                                        `unknown command for "snowlease"`,
+		"count":                                        `unknown command "count" for "snowlease": choose check, `,
 		"decode":                                       "requires at least 1 arg",
 		"decode -5":                                    "unknown shorthand flag: '5' in -5",
 		"decode -store=redis://:word@h":                "unknown shorthand flag: 's': flags of more than one letter begin with two dashes",
@@ -227,7 +227,7 @@ func TestUsage(t *testing.T) {
 		"encode --time=now":                            `--time "now" is neither`,
 		"encode --key=ids":                             "--key is set without --config",
 		"check":                                        "accepts 1 arg(s), received 0",
-		"segment show":                                 `unknown command for "snowlease segment"`,
+		"segment show":                                 `unknown command "show" for "snowlease segment": choose `,
 		"inspect":                                      "accepts 1 arg(s), received 0",
 		"inspect - --source=uuid":                      "the source is unknown: choose baidu, bwmarrin, cosid, cosid-js, default, discord",
 		"inspect - --source=bwmarrin":                  "give the --workers in use",
