@@ -377,15 +377,12 @@ func quarantined(err error) bool {
 }
 
 // once runs f before the first statement that begins with prefix.
-func once(prefix string, f func()) func(int64, string) error { return nth(1, prefix, f) }
-
-// nth runs f before the n-th statement that begins with prefix.
-func nth(n int, prefix string, f func()) func(int64, string) error {
+func once(prefix string, f func()) func(int64, string) error {
+	ran := false
 	return func(_ int64, query string) error {
-		if strings.HasPrefix(query, prefix) {
-			if n--; n == 0 {
-				f()
-			}
+		if !ran && strings.HasPrefix(query, prefix) {
+			ran = true
+			f()
 		}
 		return nil
 	}
