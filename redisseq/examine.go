@@ -108,7 +108,7 @@ func (x *examination) server(ctx context.Context) {
 }
 
 // userRights are the rights of the user in docs/engines.md.
-const userRights = "+eval +evalsha +time +info +ping +persist +exists +type +hget +hmget +hset +hdel +hlen +zadd +zcard +zscore +zmscore +zrangebyscore"
+const userRights = "+eval +evalsha +time +info +ping +persist +exists +hget +hmget +hset +hdel +hlen +zadd +zcard +zscore +zmscore +zrangebyscore"
 
 var tryRights = redis.NewScript(redisconn.Lua(files, "rights.lua"))
 
