@@ -2,6 +2,7 @@ package rules
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -173,7 +174,7 @@ func TestLossUsesNoRaise(t *testing.T) {
 	require.GreaterOrEqual(t, lags, ms(replica.Meta.Pin.Hold()))
 }
 
-// After a fall, no slot shows that more is used, or allows for more. Members who ask again for the greater
+// Before a fall, all slots show that no more is used, and afterwards none allows for more. Members who ask again for the greater
 // values wait like new ones.
 func TestFallenPinIsForgotten(t *testing.T) {
 	t.Parallel()
@@ -183,15 +184,17 @@ func TestFallenPinIsForgotten(t *testing.T) {
 	require.NoError(t, err)
 	ns, g, err := ns.Acquire(now, "a", req)
 	require.NoError(t, err)
-	at := int64(now)
+	at, shown := int64(now), false // that no more is used than what the pin falls to: see TestLossUsesNoRaise
 	for ; ns.Meta.Pin.Hold() == more.Pin().Hold(); at += 1000 {
 		require.Less(t, at, int64(now+600_000))
 		for w, s := range ns.Slots {
 			require.Equal(t, ms(more.Pin().Hold()), s.Hold, w)
 		}
+		shown = !slices.ContainsFunc(ns.Slots, func(s Slot) bool { return s.Used != ms(req.Pin().Hold()) })
 		ns, g, err = ns.Renew(at, "a", g)
 		require.NoError(t, err)
 	}
+	require.True(t, shown, "before it fell")
 	for w, s := range ns.Slots {
 		require.Equal(t, [2]int64{ms(req.Pin().Hold()), ms(req.Pin().Hold())}, [2]int64{s.Hold, s.Used}, w)
 	}

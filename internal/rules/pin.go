@@ -8,9 +8,10 @@ import (
 )
 
 // Joined returns the pin of a namespace once a member has joined it. stored is the recorded pin, or
-// zero if there is none. Then used and most are the greatest Slot.Used and Slot.Hold that are left. known is the pin that was recorded when the member got
-// its grant, if it has one: if the recorded pin allows for less now, others have opened the namespace
-// again, and their quarantine need not cover the grant.
+// zero if there is none. Then used and most are the greatest Slot.Used and Slot.Hold that are left.
+// known is the pin that was recorded when the member got its grant, if it has one: if the recorded pin
+// allows for less now, others have opened the namespace again, and their quarantine need not cover the
+// grant.
 func Joined(stored, known lease.Pin, used, most int64, req lease.Request) (lease.Pin, error) {
 	before, ok := known.Join(req)
 	joined := ok && before == known
@@ -83,14 +84,11 @@ func UsedHold(pin lease.Pin) int64 {
 }
 
 // Carries reports whether each slot has to carry a pin before it is Advanced at now. The end of a raise
-// is decided once all of them show what a loss has to allow for. A pin falls once none of them shows
-// that more is used.
+// is decided once all of them show what a loss has to allow for, and it is used if they still do: a write
+// by an earlier pin may have been delayed. A pin falls once none of them shows that more is used.
 func Carries(pin lease.Pin, now int64) bool {
 	c := pin.Change
-	if c.Falls {
-		return c.At > 0 && now >= c.At
-	}
-	return c != (lease.PinChange{}) && c.At <= 0
+	return c.At > 0 && now >= c.At || c.At <= 0 && c.MaxTTL > 0 && !c.Falls
 }
 
 // Kept returns a pin that does not fall because of a loss. If it may have fallen on a server that has more
