@@ -97,57 +97,6 @@ func (o *overlap) anyCalls() {
 	o.end()
 }
 
-// raisedBeside gives a worker id back while another member raises the pin. That one pauses when the raise
-// can be used, before the slots show that, and a third member uses it. Then all is lost but the slot that
-// was given back.
-func (o *overlap) raisedBeside() {
-	first, greater, last, third := o.members[0], o.members[1], o.members[2], o.members[3]
-	alone := func(m *searcher) {
-		o.within = true
-		o.renew(m.center, m)
-		o.within = false
-	}
-	alone(first)
-	alone(greater)
-	left := first.grant.Worker
-	o.begin(func() { o.release(first.center, first) })
-	o.begin(func() {
-		for range 3 {
-			o.renew(greater.center, greater)
-		}
-	})
-	o.end()
-	for range 4 {
-		o.Step(second / 2)
-		alone(greater)
-	}
-	o.Step(second * 3 / 10)
-	o.begin(func() { o.renew(greater.center, greater) })
-	for range 2 { // its look, and the record of the namespace
-		o.turn()
-	}
-	alone(third)
-	for range 2 {
-		o.Step(second / 5)
-		alone(third)
-	}
-	o.within = true
-	o.event("all is lost but worker id %d", left)
-	o.check(o.Lose(DropMeta, 0))
-	for worker := range first.request.Pool {
-		if worker != left {
-			o.check(o.Lose(DropLease, worker))
-		}
-	}
-	o.within = false
-	last.request.First, last.request.Last = third.grant.Worker, third.grant.Worker // as a ticket may choose
-	for range 20 {
-		alone(last)
-		o.Step(second / 5)
-	}
-	o.end()
-}
-
 // used has the member with the greatest times use them, loses what it has, and lets others ask.
 func (s *search) used(m *searcher) {
 	for range 16 {

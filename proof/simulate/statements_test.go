@@ -64,9 +64,6 @@ func newSearch(seed int, p scene, changes map[*regexp.Regexp]string) (*search, e
 	if s.differ = p.differ(); s.differ {
 		pool = 2 // a slot that is left shows how long grants may last
 	}
-	if p == raisedBeside {
-		pool = 3
-	}
 	for i := range pool + 1 {
 		times := Times{second, second, second / 10}
 		if s.differ && i%2 == 1 {
@@ -350,7 +347,6 @@ const (
 	failedOver   // see failedOver
 	atOnce       // calls that overlap, of members with the same times
 	atOnceDiffer // and of others
-	raisedBeside // see overlap.raisedBeside
 	scenes
 )
 
@@ -370,8 +366,6 @@ func searched(t *testing.T, seed int, p scene, changes map[*regexp.Regexp]string
 			s.failedOver()
 		case atOnce, atOnceDiffer:
 			s.overlapped().anyCalls()
-		case raisedBeside:
-			s.overlapped().raisedBeside()
 		default:
 			for range 60 {
 				if s.step(s.outer); s.broken != "" {
@@ -414,7 +408,6 @@ func TestBetweenStatementsTeeth(t *testing.T) {
 		marks    = `CASE WHEN (\?\d+) > 0 THEN CAST[^?]*\+ \?\d+ ELSE 0 END`
 		answered = `\(COALESCE\((\?\d+), ''\) = '' OR EXISTS \(SELECT 1 FROM \(SELECT \?\d+ AS incarnation\) AS seen WHERE incarnation = 'sqlite'\)\)`
 		shown    = `s\.known = (\?\d+) AND s\.greatest = (\?\d+) AND s\.inuse = (\?\d+)`
-		held     = ` AND hold_ms = (\?\d+) AND used_ms = (\?\d+)\n`
 	)
 	for _, tooth := range []struct {
 		name    string
@@ -426,7 +419,6 @@ func TestBetweenStatementsTeeth(t *testing.T) {
 		{"records are created as if never lent", alike, 1, map[string]string{raise: "quarantine_ms + 0 * $1", marks: "0 * $1"}},
 		{"another server writes what one answered", failedOver, 1, map[string]string{answered: "(1 = 1 OR $1 = '')"}},
 		{"slots show more when a record is created", raisedAtOpen, 1, map[string]string{shown: "s.known + s.greatest + s.inuse >= 0 * ($1 + $2 + $3)"}},
-		{"a slot shows less by a call that saw less", raisedBeside, 1, map[string]string{held: " AND hold_ms >= 0 * ($1 + $2)\n"}},
 	} {
 		t.Run(tooth.name, func(t *testing.T) {
 			t.Parallel()
