@@ -38,16 +38,37 @@ func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lea
 
 // loss returns the evidence that grants may have been forgotten, or "".
 func (ns Namespace) loss(now int64, incarnation string, pool int64) string {
-	e := Evidence{Meta: ns.Meta, Empty: ns.Empty(), Pool: pool, Incarnation: incarnation, Now: now}
+	if ns.Empty() {
+		return lease.NothingOnRecord
+	}
+	var leases, marks int64
 	if ns.Part != nil {
-		e.Leases, e.Marks = ns.Part.Leases, ns.Part.Marks
+		leases, marks = ns.Part.Leases, ns.Part.Marks
 	} else {
 		for _, s := range ns.Slots[:min(pool, int64(len(ns.Slots)))] {
-			e.Leases += one(s.HasLease)
-			e.Marks += one(s.HasMark)
+			leases += one(s.HasLease)
+			marks += one(s.HasMark)
 		}
 	}
-	return e.Loss()
+	var seen []string
+	if ns.Meta.Pin == noPin {
+		seen = append(seen, "the record of the namespace was missing")
+	}
+	if n := pool - leases; n > 0 {
+		seen = append(seen, fmt.Sprintf("%d of %d slot records were missing", n, pool))
+	}
+	if n := pool - marks; n > 0 {
+		seen = append(seen, fmt.Sprintf("%d of %d marks were missing", n, pool))
+	}
+	if ns.Meta.reincarnated(incarnation) {
+		change := fmt.Sprintf("incarnation of the store changed from %q to %q", printable.Text(ns.Meta.Incarnation), incarnation)
+		// The store is the one before the last, and the quarantine of the last change lasts.
+		if incarnation == ns.Meta.Former && ns.Meta.Quarantine >= now {
+			change += ", back and forth: several servers answer at one address: use the address of one of them (durable: true is only for a store that loses no acknowledged write, unlike a Galera cluster)"
+		}
+		seen = append(seen, change)
+	}
+	return strings.Join(seen, "; ")
 }
 
 func one(is bool) int64 {
@@ -55,41 +76,6 @@ func one(is bool) int64 {
 		return 1
 	}
 	return 0
-}
-
-// Evidence is what a store shows of the records of a namespace.
-type Evidence struct {
-	Meta                Meta   // without a Pin if it is missing
-	Empty               bool   // there are no records
-	Pool, Leases, Marks int64  // worker ids, and how many of them have records
-	Incarnation         string // of the store; empty: not compared
-	Now                 int64
-}
-
-// Loss returns why grants may have been forgotten, or "".
-func (e Evidence) Loss() string {
-	if e.Empty {
-		return lease.NothingOnRecord
-	}
-	var seen []string
-	if e.Meta.Pin == noPin {
-		seen = append(seen, "the record of the namespace was missing")
-	}
-	if n := e.Pool - e.Leases; n > 0 {
-		seen = append(seen, fmt.Sprintf("%d of %d slot records were missing", n, e.Pool))
-	}
-	if n := e.Pool - e.Marks; n > 0 {
-		seen = append(seen, fmt.Sprintf("%d of %d marks were missing", n, e.Pool))
-	}
-	if e.Meta.reincarnated(e.Incarnation) {
-		change := fmt.Sprintf("incarnation of the store changed from %q to %q", printable.Text(e.Meta.Incarnation), e.Incarnation)
-		// The store is the one before the last, and the quarantine of the last change lasts.
-		if e.Incarnation == e.Meta.Former && e.Meta.Quarantine >= e.Now {
-			change += ", back and forth: several servers answer at one address: use the address of one of them (durable: true is only for a store that loses no acknowledged write, unlike a Galera cluster)"
-		}
-		seen = append(seen, change)
-	}
-	return strings.Join(seen, "; ")
 }
 
 // holds returns the greatest Used and the greatest Hold that the slots show.

@@ -76,7 +76,7 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 	{"release does not look for a loss", "internal/rules/verbs.go", "ns, _, err := ns.look(now, incarnation, g.Pinned, g.Request)\n\tif err != nil {\n\t\treturn ns, err", "err := error(nil)\n\tif err != nil {\n\t\treturn ns, err", "the loss of a slot is seen by release"},
 	{"incarnations are not compared", "internal/rules/loss.go", `m.Incarnation != incarnation`, `false`, "another incarnation is seen by every verb"},
 	{"another incarnation is seen, not noted", "internal/rules/loss.go", `if ns.Meta.reincarnated(incarnation) {` + "\n\t\tns.Meta.Former, ns.Meta.Incarnation = ns.Meta.Incarnation, incarnation", `if false {`, "another incarnation is seen by every verb"},
-	{"an incarnation that flips is not named", "internal/rules/loss.go", `e.Incarnation == e.Meta.Former && e.Meta.Quarantine >= e.Now`, `false`, "the error names an incarnation that flips"},
+	{"an incarnation that flips is not named", "internal/rules/loss.go", `incarnation == ns.Meta.Former && ns.Meta.Quarantine >= now`, `false`, "the error names an incarnation that flips"},
 	{"a quarantine of the newcomer's TTL", "internal/rules/quarantine.go", `now + ms(pin.Hold())`, `now + ms(pin.MaxTTL/2+pin.Skew)`, "a quarantine covers members with a greater MaxTTL and skew"},
 	{"a quarantine without the skew", "internal/rules/quarantine.go", `now + ms(pin.Hold())`, `now + ms(pin.MaxTTL)`, "a quarantine covers the longest lease"},
 	{"no quarantine", "internal/rules/quarantine.go", `if floor < now+ms(req.MaxLead) {`, `if true {`, "exact times are lent after a quarantine"},
