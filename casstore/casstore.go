@@ -2,6 +2,7 @@ package casstore
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/engine"
@@ -46,11 +47,33 @@ const MaxPool = rules.MaxPool
 // New returns a center on the store. The center leases the least recently used free worker id.
 // Its lease.Extras have a Lister, an Operator and Init. Their Name is s.String() if s is a
 // fmt.Stringer, and the type of s otherwise.
-func New(s Store) lease.Center { return engine.NewWhole(door{s}, s) }
+func New(s Store) lease.Center {
+	return engine.New(&whole{engine.Base{Of: s}, s}, MaxPool)
+}
 
-type door struct{ Store }
+// whole implements engine.Store with one record for each namespace.
+type whole struct {
+	engine.Base
+	store Store
+}
 
-func (d door) Load(ctx context.Context, name string) (engine.Record, error) {
-	r, err := d.Store.Load(ctx, name)
-	return engine.Record(r), err
+func (w *whole) Load(ctx context.Context, name string, want engine.Want) (engine.View, error) {
+	r, err := w.store.Load(ctx, name)
+	if err != nil {
+		return engine.View{}, w.Wrap(want.Verb, name, fmt.Errorf("read the record: %w", err))
+	}
+	ns, err := rules.Decode(r.Value)
+	return engine.View{Namespace: ns, Now: r.Now, Incarnation: r.Incarnation, Kept: r.Version}, w.Failed(want.Verb, name, err)
+}
+
+func (w *whole) Swap(ctx context.Context, name string, before engine.View, after rules.Namespace) error {
+	value, err := after.Encode()
+	if err != nil {
+		return w.Wrap(before.Want.Verb, name, err)
+	}
+	incarnation, err := w.store.Swap(ctx, name, before.Kept.(string), value)
+	if err == nil && incarnation != before.Incarnation {
+		err = engine.ErrReplaced
+	}
+	return w.Failed(before.Want.Verb, name, err)
 }

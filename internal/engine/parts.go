@@ -43,12 +43,12 @@ type Parts struct {
 // one Swap, or two of each if the namespace has no record. If the store has no clock of its
 // own, so that Parts.Now is zero, a renewal takes one Swap.
 func NewSplit(s SplitStore) *Center {
-	return New(&split{naming: naming{s}, store: s, last: map[place]kept{}}, rules.MaxPool)
+	return New(&split{Base: Base{s}, store: s, last: map[place]kept{}}, rules.MaxPool)
 }
 
 // split keeps a namespace in parts.
 type split struct {
-	naming
+	Base
 	store SplitStore
 
 	mu   sync.Mutex
@@ -74,7 +74,7 @@ func (s *split) Load(ctx context.Context, namespace string, want Want) (View, er
 		return View{}, s.Wrap(want.Verb, namespace, fmt.Errorf("read the record: %w", err))
 	}
 	ns, err := rules.OfParts(p.Values)
-	return View{Namespace: ns, Now: p.Now, Incarnation: p.Incarnation, Kept: p.Values}, s.failed(want.Verb, namespace, err)
+	return View{Namespace: ns, Now: p.Now, Incarnation: p.Incarnation, Kept: p.Values}, s.Failed(want.Verb, namespace, err)
 }
 
 // Swap compares the part of the namespace and the parts that it writes. Parts of other worker
@@ -85,7 +85,7 @@ func (s *split) Swap(ctx context.Context, namespace string, before View, after r
 		err = ErrReplaced
 	}
 	if err != nil || !before.hosts {
-		return s.failed(before.Want.Verb, namespace, err)
+		return s.Failed(before.Want.Verb, namespace, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,5 +34,5 @@ var onParts = list{title: "parts", pkg: "internal/engine", killers: "Test", muta
 
 // onRecord is what keeps a namespace in one record.
 var onRecord = list{title: "one record", pkg: "casstore", killers: "Test", mutants: []mutant{
-	{"a borrow on another server counts", "internal/engine/whole.go", `incarnation != before.Incarnation {`, `incarnation == "none" {`, "BorrowAcrossAFailover"},
+	{"a borrow on another server counts", "casstore/casstore.go", `incarnation != before.Incarnation {`, `incarnation == "none" {`, "BorrowAcrossAFailover"},
 }}
