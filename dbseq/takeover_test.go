@@ -41,6 +41,10 @@ func TestTakeoverSeesALateBorrow(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, r.Retired)
 		require.GreaterOrEqual(t, r.Mark, late)
-		require.GreaterOrEqual(t, r.Floor, late)
+		slots, err := c.Extras().Lister.Slots(t.Context(), "orders-2")
+		require.NoError(t, err)
+		for _, s := range slots {
+			require.GreaterOrEqual(t, s.HighWater, late)
+		}
 	})
 }

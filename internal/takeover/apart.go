@@ -12,7 +12,7 @@ import (
 // A Side is a range of worker ids of a namespace: Request.First to Request.Last. Its fields are those
 // of a namespace that is open.
 type Side struct {
-	Center lease.Center
+	Center lease.Center // its Extras have an Operator
 	// Request is the request of a process of this side.
 	Request lease.Request
 	// Layout is the layout whose fingerprint is Request.Layout.

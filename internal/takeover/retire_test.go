@@ -37,6 +37,11 @@ func TestTakeRetires(t *testing.T) {
 		if namespace == "part" {
 			require.NoError(t, err)
 			require.Equal(t, int64(3), g.Worker)
+			sealed := side(center, namespace, narrow, 0, last).Request
+			_, err = center.Acquire(t.Context(), sealed)
+			var full *lease.NoFreeWorkerError
+			require.ErrorAs(t, err, &full)
+			require.Equal(t, r.Sealed+1, full.Soonest.UnixMilli())
 			continue
 		}
 		var mismatch *lease.MismatchError

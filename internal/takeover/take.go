@@ -15,11 +15,9 @@ import (
 
 // A Report describes what Take found and did. Times are Unix milliseconds.
 type Report struct {
-	// Mark is the largest of all old marks. No id of the old side has a later time.
+	// Mark is the largest of all old marks. No id of the old side has a later time, and new processes
+	// start above it.
 	Mark int64
-	// Floor is the smallest floor of the new side, at least Mark. New processes start
-	// above it.
-	Floor int64
 	// Sealed is the time, on the old center's clock, until which it leases none of its worker ids.
 	Sealed int64
 	// Retired reports that the old namespace was retired, so that its worker ids are never leased
@@ -55,11 +53,10 @@ func (e *LiveError) Error() string {
 //     keeps them until Report.Sealed.
 //   - It waits until the new center's clock has passed all times that the old side used,
 //     and raises the mark of every new worker id to that time.
-//   - It retires the old namespace, if old.Request covers its whole pool and the old
-//     center has a lease.Operator, like the centers of dbseq and redisseq. A process with the
-//     old configuration is then refused for good. Otherwise the center refuses it only until
-//     Sealed. If such a process has started during a Take that was paused, Take waits until the
-//     new side lies above its ids.
+//   - It retires the old namespace, if old.Request covers its whole pool. A process with the old
+//     configuration is then refused for good. Otherwise the center refuses it only until Sealed. If
+//     such a process has started during a Take that was paused, Take waits until the new side lies
+//     above its ids.
 //
 // ctx bounds the wait. If Take fails, the old side leases again, and Take can be called again,
 // unless the error reports that the old side is retired, and until when to wait. Its errors are:
@@ -87,10 +84,10 @@ func Take(ctx context.Context, old, next Side) (r Report, err error) {
 		err = next.raise(ctx, held, &r)
 	}
 	if err == nil {
-		r.Sealed, err = held.sealed(ctx)
+		r.Sealed, err = held.keep(ctx, 0) // which proves that nobody else had the worker ids in the meantime
 	}
-	if err == nil {
-		r.Retired, err = old.retire(ctx, next)
+	if err == nil && old.whole() {
+		r.Retired, err = true, old.operator().Retire(ctx, old.Request.Namespace, next.reason())
 	}
 	if err != nil {
 		return Report{}, errors.Join(err, held.unseal(ctx))
@@ -140,10 +137,7 @@ func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
 // renewal afterward; such a call fails once its worker id is revoked. So settled revokes the
 // worker ids that it lists until nothing has changed.
 func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
-	op := s.Center.Extras().Operator
-	if op == nil {
-		return nil, fmt.Errorf("%T has no operator", s.Center)
-	}
+	op := s.operator()
 	type grant struct{ worker, token int64 }
 	holders := map[grant]string{} // a worker id that was revoked has no holder
 	for range 10 {
@@ -174,19 +168,7 @@ func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 	return nil, errors.New("its records kept changing after it was retired")
 }
 
-// retire retires the namespace if the side has all of its worker ids. It reports whether it
-// retired the namespace.
-func (s Side) retire(ctx context.Context, next Side) (bool, error) {
-	op := s.Center.Extras().Operator
-	if op == nil || !s.whole() {
-		return false, nil
-	}
-	err := op.Retire(ctx, s.Request.Namespace, next.reason())
-	if err != nil {
-		return false, fmt.Errorf("takeover: %w", err)
-	}
-	return true, nil
-}
+func (s Side) operator() lease.Operator { return s.Center.Extras().Operator }
 
 // whole reports whether the side has all of its worker ids.
 func (s Side) whole() bool { return s.Request.First <= 0 && s.Request.Last >= s.Request.Pool-1 }
@@ -210,7 +192,7 @@ func (s Side) reason() string {
 // seal borrows all worker ids, so that no other process can.
 func (h *hold) seal(ctx context.Context, r *Report) error {
 	for w := h.Request.First; w <= h.Request.Last; w++ {
-		if err := h.keep(ctx); err != nil {
+		if _, err := h.keep(ctx, h.pace()); err != nil {
 			return err
 		}
 		began := time.Now()
@@ -224,16 +206,21 @@ func (h *hold) seal(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// keep renews the grants in time, because a store can be slow, or its clock behind.
-func (h *hold) keep(ctx context.Context) error {
-	for i, at := range h.renewed {
-		if time.Since(at) >= h.pace() {
-			if err := h.renew(ctx, i); err != nil {
-				return err
+// keep renews the grants of that age, because a store can be slow, or its clock behind. It returns
+// the time until which nobody else can have one of them.
+func (h *hold) keep(ctx context.Context, age time.Duration) (until int64, err error) {
+	for i, g := range h.grants {
+		if began := time.Now(); began.Sub(h.renewed[i]) >= age {
+			if g, err = h.Center.Renew(ctx, g); err != nil {
+				return 0, fmt.Errorf("takeover: worker id %d of the old side could not be kept in the meantime; run the takeover again, nearer to its store: %w", h.grants[i].Worker, err)
 			}
+			h.grants[i], h.renewed[i] = g, began
+		}
+		if i == 0 || g.Ceiling < until {
+			until = g.Ceiling
 		}
 	}
-	return nil
+	return until, nil
 }
 
 // pace returns the time between renewals of a grant: with less than the skew left, the grant
@@ -244,30 +231,6 @@ func (h *hold) pace() time.Duration {
 		ttl = min(ttl, cmp.Or(h.grants[0].Pinned.Used(), ttl))
 	}
 	return (ttl - min(h.Request.Skew, ttl/2)) / 2
-}
-
-func (h *hold) renew(ctx context.Context, i int) error {
-	began := time.Now()
-	g, err := h.Center.Renew(ctx, h.grants[i])
-	if err != nil {
-		return fmt.Errorf("takeover: worker id %d of the old side could not be kept in the meantime; run the takeover again, nearer to its store: %w", h.grants[i].Worker, err)
-	}
-	h.grants[i], h.renewed[i] = g, began
-	return nil
-}
-
-// sealed renews the grants, which proves that nobody else had the worker ids in the meantime. It
-// returns the time until which nobody else can have them.
-func (h *hold) sealed(ctx context.Context) (until int64, err error) {
-	for i := range h.grants {
-		if err = h.renew(ctx, i); err != nil {
-			return 0, err
-		}
-		if i == 0 || h.grants[i].Ceiling < until {
-			until = h.grants[i].Ceiling
-		}
-	}
-	return until, nil
 }
 
 // unseal releases worker ids unused, even after ctx has ended, but takes no longer than their
@@ -287,7 +250,7 @@ func (h *hold) unseal(ctx context.Context) error {
 // raise raises the marks of all worker ids to at least r.Mark, and keeps the grants of old.
 func (s Side) raise(ctx context.Context, old *hold, r *Report) error {
 	for w := s.Request.First; w <= s.Request.Last; {
-		if err := old.keep(ctx); err != nil {
+		if _, err := old.keep(ctx, old.pace()); err != nil {
 			return err
 		}
 		g, err := s.borrow(ctx, "new", w)
@@ -306,9 +269,6 @@ func (s Side) raise(ctx context.Context, old *hold, r *Report) error {
 				return fmt.Errorf("takeover: the new center's clock is behind the old side's latest time by %v: %w", behind, err)
 			}
 			continue
-		}
-		if w == s.Request.First || g.Floor < r.Floor {
-			r.Floor = g.Floor
 		}
 		w++
 	}
@@ -332,15 +292,13 @@ func (s Side) borrow(ctx context.Context, side string, w int64) (lease.Grant, er
 	g, err := s.Center.Acquire(ctx, req)
 	for full := (*lease.NoFreeWorkerError)(nil); errors.As(err, &full); g, err = s.Center.Acquire(ctx, req) {
 		live := &LiveError{Side: side, Worker: w, Until: full.Soonest}
-		if lister := s.Center.Extras().Lister; lister != nil {
-			slots, err := lister.Slots(ctx, req.Namespace)
-			if err != nil {
-				return g, fmt.Errorf("takeover: list the worker ids of the %s side: %w", side, err)
-			}
-			for _, slot := range slots {
-				if slot.Worker == w {
-					live.Holder = slot.Holder
-				}
+		slots, err := s.operator().Slots(ctx, req.Namespace)
+		if err != nil {
+			return g, fmt.Errorf("takeover: list the worker ids of the %s side: %w", side, err)
+		}
+		for _, slot := range slots {
+			if slot.Worker == w {
+				live.Holder = slot.Holder
 			}
 		}
 		// A worker id that was just released is free in the next millisecond.

@@ -164,7 +164,6 @@ func (m *moving) take(from, to takeover.Side, retires bool) {
 	}
 	require.True(m, greatest > 0 || !retires)
 	require.GreaterOrEqual(m, r.Mark, greatest, "no old id lies above the mark")
-	require.GreaterOrEqual(m, r.Floor, r.Mark)
 	require.Equal(m, retires, r.Retired)
 	slots, err := to.Center.Extras().Lister.Slots(m.ctx, to.Request.Namespace)
 	require.NoError(m, err)

@@ -7,11 +7,11 @@ const (
 
 // onTakeover is what lets worker ids change sides.
 var onTakeover = list{title: "takeover", pkg: "internal/takeover", mutants: []mutant{
-	{"the old namespace lends on", takeGo, `r.Retired, err = old.retire(ctx, next)`, `r.Retired = true`, "TestTakeRetires"},
-	{"a namespace of which a part was taken over is retired", takeGo, `op == nil || !s.whole()`, `op == nil`, "TestTakeRetires"},
+	{"the old namespace lends on", takeGo, `r.Retired, err = true, old.operator().Retire(ctx, old.Request.Namespace, next.reason())`, `r.Retired = true`, "TestTakeRetires"},
+	{"a namespace of which a part was taken over is retired", takeGo, `if err == nil && old.whole() {`, `if err == nil {`, "TestTakeRetires"},
 	{"new floors below old marks", takeGo, `if g.Floor < r.Mark {`, `if false {`, "TestTake"},
-	{"a seal that was lost meanwhile", takeGo, `r.Sealed, err = held.sealed(ctx)`, `r.Sealed = held.grants[0].Ceiling`, "TestTakeRefuses/old center lost the seal"},
-	{"what is borrowed is not renewed", takeGo, `if err := old.keep(ctx); err != nil {`, `if err := ctx.Err(); err != nil {`, "TestSlowTake"},
+	{"a seal that was lost meanwhile", takeGo, `r.Sealed, err = held.keep(ctx, 0)`, `r.Sealed = held.grants[0].Ceiling`, "TestTakeRefuses/old center lost the seal"},
+	{"what is borrowed is not renewed", takeGo, `if _, err := old.keep(ctx, old.pace()); err != nil {`, `if err := ctx.Err(); err != nil {`, "TestSlowTake"},
 	{"a process that started before the old side was retired", takeGo, `err = held.outlast(ctx, next, &r)`, `_ = held.outlast`, "TestTakeIsPausedBeforeItRetires"},
 	{"a layout whose ids begin below the old ones", takeGo, `err = migrate.Follows(s.Layout, old.Layout, time.UnixMilli(max(g.Floor, r.Mark)+1))`, `_ = migrate.Follows`, "TestTakeRefuses/ids of the new layout below"},
 	{"ranges that share bits are apart", apartGo, `if lastA < firstB || lastB < firstA {`, `if lastA/2 < firstB || lastB/2 < firstA {`, "TestApart"},
