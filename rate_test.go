@@ -16,7 +16,8 @@ import (
 // TestFullRate: while the store answers, a worker makes all ids of its layout from the third second
 // on, whatever happened to the store, and no caller sees an expired lease.
 func TestFullRate(t *testing.T) {
-	few := snowflake.Layout{SequenceBits: 1, TimeBits: 41} // few ids, so that few are to be made
+	// Few ids, so that few are to be made, and few ticks to wait for.
+	few := snowflake.Layout{TimeUnit: 10 * time.Millisecond, SequenceBits: 1, TimeBits: 41}
 	for name, test := range map[string]struct {
 		layout  snowflake.Layout
 		cfg     snowlease.Config
@@ -24,7 +25,7 @@ func TestFullRate(t *testing.T) {
 		happens func(*memcenter.Center) // a minute after the start
 		seconds int
 	}{
-		"first start":                 {layout: few, seconds: 35},
+		"first start":                 {layout: snowflake.Layout{SequenceBits: 1, TimeBits: 41}, seconds: 35},
 		"4 sequence bits":             {layout: snowflake.Layout{SequenceBits: 4, TimeBits: 41}, seconds: 10},
 		"the Unix epoch":              {layout: snowflake.Layout{Epoch: snowflake.UnixEpoch, SequenceBits: 1, TimeBits: 41}, seconds: 35},
 		"ticks of 10 ms":              {layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond, SequenceBits: 4}, seconds: 35},
