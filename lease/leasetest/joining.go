@@ -159,13 +159,13 @@ func raised(t *testing.T, b *bench) {
 
 // raisedBorrowing tests that a loss keeps borrowers waiting for a raise only until it is used.
 func raisedBorrowing(t *testing.T, b *bench) {
-	s := b.open(t, 4, maxTTL(brief), above)
+	s := b.open(t, 4, maxTTL(brief/3), above)
 	began := s.acquire().Now
 	s.acquire(func(r *lease.Request) { r.MaxTTL = 20 * long })
 	b.Drop(t, s.base.Namespace, OneMark)
 	q := s.requireQuarantine(exact)
 	s.borrows()
-	require.Greater(t, s.now.Load(), began+brief.Milliseconds(), "used too early")
+	require.Greater(t, s.now.Load(), began+(brief/3).Milliseconds(), "used too early")
 	require.Less(t, s.now.Load(), began+(10*long).Milliseconds(), "used too late")
 	require.GreaterOrEqual(t, s.horizon(q), began+(20*long).Milliseconds())
 }
