@@ -61,6 +61,7 @@ type process struct {
 
 	ids    atomic.Int64
 	worker atomic.Int64
+	why    atomic.Value // the last report.Why
 
 	stderr bytes.Buffer // to be read when it has ended
 }
@@ -163,6 +164,7 @@ func (p *process) listen(out io.Reader) {
 		if json.Unmarshal(lines.Bytes(), &r) == nil { // a kill cuts reports off
 			p.ids.Store(r.IDs)
 			p.worker.Store(r.Worker)
+			p.why.Store(r.Why)
 		}
 	}
 	_ = p.cmd.Wait() // callers look at the state
@@ -217,6 +219,16 @@ func (c *crew) holders(since map[*process]int64) (n int) {
 		}
 	}
 	return n
+}
+
+// without returns why processes hold no worker id.
+func (c *crew) without() (all []string) {
+	for _, p := range c.present() {
+		if p.worker.Load() < 0 {
+			all = append(all, fmt.Sprint(p.Stream, ": ", p.why.Load()))
+		}
+	}
+	return all
 }
 
 // present returns the processes on the seats.

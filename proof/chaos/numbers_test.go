@@ -248,7 +248,7 @@ func issueNumbers(o order, commands io.Reader) error {
 	}()
 	w := numberWriter{journal: j, random: rand.New(rand.NewPCG(o.Seed, 0))}
 	for ctx.Err() == nil {
-		opening, done := context.WithTimeout(ctx, 2*time.Second)
+		opening, done := context.WithTimeout(ctx, 10*time.Second) // for some twenty statements
 		var all opened
 		src, err := numbersOf(opening, o, &all)
 		done()
@@ -258,6 +258,7 @@ func issueNumbers(o order, commands io.Reader) error {
 		all.close()
 		if err != nil {
 			w.note(0, 0, nil)
+			w.tell(err)
 			pause(ctx, 200*time.Millisecond)
 		}
 	}
@@ -293,6 +294,17 @@ func (w *numberWriter) note(asked, there int64, numbers []int64) {
 	w.issued += int64(len(numbers))
 }
 
+// tell reports how many numbers were issued, and what the last call returned.
+func (w *numberWriter) tell(err error) {
+	r := report{IDs: w.issued}
+	if err != nil {
+		r.Worker, r.Why = -1, err.Error()
+	}
+	if json.NewEncoder(os.Stdout).Encode(r) != nil {
+		os.Exit(2) // the tests have ended
+	}
+}
+
 // issue issues numbers until ctx ends.
 func (w *numberWriter) issue(ctx context.Context, src source, s stream, hurry *atomic.Bool) {
 	most := 2000
@@ -311,13 +323,7 @@ func (w *numberWriter) issue(ctx context.Context, src source, s stream, hurry *a
 		}
 		w.note(asked, there, dst)
 		if time.Since(w.told) > 500*time.Millisecond {
-			r := report{IDs: w.issued, Worker: -1}
-			if err == nil {
-				r.Worker = 0
-			}
-			if json.NewEncoder(os.Stdout).Encode(r) != nil {
-				os.Exit(2) // the tests have ended
-			}
+			w.tell(err)
 			w.told = time.Now()
 		}
 		if !hurry.Load() || err != nil {

@@ -301,7 +301,7 @@ func (s *stage) wait(ctx context.Context, what string, ok func() bool) {
 	defer cancel()
 	for !ok() {
 		pause(ctx, 50*time.Millisecond)
-		require.NoError(s, errors.Join(ctx.Err(), s.failed(nil)), "%s: %d processes hold one", what, s.holders(nil))
+		require.NoError(s, errors.Join(ctx.Err(), s.failed(nil)), "%s: %d processes hold one, the others: %q", what, s.holders(nil), s.without())
 	}
 }
 

@@ -49,8 +49,9 @@ const (
 
 // A report is one line of a process's standard output, written every second.
 type report struct {
-	IDs    int64 `json:"ids"`
-	Worker int64 `json:"worker"` // -1: none
+	IDs    int64  `json:"ids"`
+	Worker int64  `json:"worker"` // -1: none
+	Why    string `json:"why"`    // it has none, if known
 }
 
 // A worker is a process that issues ids.
