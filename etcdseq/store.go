@@ -19,8 +19,6 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-var _ engine.SplitStore = (*store)(nil)
-
 // clusterKey is the key of a namespace's cluster record. It is not one of the parts.
 const clusterKey = "cluster"
 
@@ -39,7 +37,7 @@ type cluster struct {
 	ID   string `json:"id"`
 	Term uint64 `json:"term"` // the raft term; it only rises
 	// Rollbacks counts how often the cluster was found to be rolled back.
-	Rollbacks int `json:"rollbacks,omitempty"`
+	Rollbacks uint32 `json:"rollbacks,omitempty"`
 }
 
 func (c cluster) incarnation() string {
@@ -59,7 +57,7 @@ type observed struct {
 // A moment is a point in the history of a cluster: the recorded rollbacks, and the numbers that
 // rise between rollbacks.
 type moment struct {
-	rollbacks int
+	rollbacks uint32
 	term      uint64
 	revision  int64
 }
@@ -90,35 +88,19 @@ func (s *store) String() string {
 	return "etcd at " + strings.Join(hosts, ",")
 }
 
-// maxRollbacks is far more than any cluster has had.
-const maxRollbacks = 1 << 30
-
-// check returns lease.ErrDamaged if c has a value that no center writes.
-func (c cluster) check() error {
-	if c.Rollbacks < 0 || c.Rollbacks > maxRollbacks {
-		return fmt.Errorf("%w: the key %s counts %d rollbacks, not 0 to %d", lease.ErrDamaged, clusterKey, c.Rollbacks, maxRollbacks)
-	}
-	return nil
-}
-
 // Load implements engine.SplitStore with one linearizable read.
 func (s *store) Load(ctx context.Context, namespace string) (engine.Parts, error) {
 	parts, doubt, err := s.load(ctx, namespace, false)
 	if err == nil && doubt {
 		// A member that has just caught up from a snapshot reports an old term until it applies the
 		// next entry of the log. Deleting a key that does not exist creates one.
-		if err = s.delete(ctx, s.prefix+namespace+"/nothing"); err == nil {
+		call, done := s.attempt(ctx)
+		_, err = s.kv.Delete(call, s.prefix+namespace+"/nothing")
+		if done(); err == nil {
 			parts, _, err = s.load(ctx, namespace, true)
 		}
 	}
 	return parts, s.failure(err)
-}
-
-func (s *store) delete(ctx context.Context, key string) error {
-	ctx, done := s.attempt(ctx)
-	defer done()
-	_, err := s.kv.Delete(ctx, key)
-	return err
 }
 
 // load also reports whether there is doubt: only the term indicates that the cluster was rolled
@@ -144,9 +126,6 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts en
 		now.text = string(kv.Value)
 		if err := json.Unmarshal(kv.Value, &now.was); err != nil {
 			return parts, false, fmt.Errorf("%w: the key %s is not the JSON of a record", lease.ErrDamaged, kv.Key)
-		}
-		if err := now.was.check(); err != nil {
-			return parts, false, err
 		}
 	}
 	now.is = cluster{ID: id(resp.Header), Term: resp.Header.RaftTerm, Rollbacks: now.was.Rollbacks}

@@ -205,12 +205,7 @@ func TestRollbacks(t *testing.T) {
 	g, err := c.Acquire(t.Context(), request())
 	require.NoError(t, err)
 	base := f.prefix + g.Namespace + "/"
-	for value, want := range map[string]string{
-		"x": "cluster is not the JSON of a record",
-		`{"id":"0","term":1,"rollbacks":9223372036854775807}`: "counts 9223372036854775807 rollbacks",
-		`{"id":"0","term":1,"rollbacks":-1}`:                  "counts -1 rollbacks",
-		`{"id":"0","term":1,"rollbacks":1073741825}`:          "counts 1073741825 rollbacks",
-	} {
+	for _, value := range []string{"x", `{"id":"0","term":1,"rollbacks":9223372036854775807}`, `{"id":"0","term":1,"rollbacks":-1}`} {
 		values := f.get(t, base)
 		was := values["cluster"]
 		values["cluster"] = value
@@ -218,7 +213,7 @@ func TestRollbacks(t *testing.T) {
 		_, err = c.Renew(t.Context(), g)
 		require.ErrorIs(t, err, lease.ErrDamaged)
 		require.ErrorIs(t, err, lease.ErrSetup)
-		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, "cluster is not the JSON of a record")
 		values["cluster"] = was
 		f.put(t, base, values)
 		g, err = c.Renew(t.Context(), g)

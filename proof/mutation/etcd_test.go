@@ -10,7 +10,6 @@ var onEtcd = list{title: "etcd", pkg: "etcdseq", killers: "Test", mutants: []mut
 	{"what was seen of a cluster is forgotten when another one answers", etcdGo, `then := before.latest[now.is.ID]`, `then := map[bool]moment{true: before.latest[now.is.ID]}[before.is.ID == now.is.ID]`, "RestoreAfterAnotherClusterAnswered"},
 	{"an old term that is in doubt counts", etcdGo, `fallen && !sure && !anyTerm.before(then) {`, `false && anyTerm.before(then) {`, "OldTermInDoubt"},
 	{"a term below the one on record is not seen", etcdGo, `now.is.Term < now.was.Term ||`, `false ||`, "Restore"},
-	{"a count of rollbacks is taken as it is read", etcdGo, `if err := now.was.check(); err != nil {`, `if err := now.was.check(); false {`, "Rollbacks"},
 	{"the pauses between connections grow", etcdGo, `s.client.ActiveConnection().ResetConnectBackoff()`, ``, "ConnectsWithEachCall"},
 	{"a count of rollbacks that fell is not seen", etcdGo, `a.rollbacks < b.rollbacks ||`, `false ||`, "RestoreTwice"},
 }}
