@@ -61,25 +61,20 @@ func parse(text string) (place, error) {
 }
 
 // Open implements target.Target.
-func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened, err error) {
+func (p place) Open(ctx context.Context, o *target.Opened, with target.Options) error {
 	p.Prefix = cmp.Or(with.Prefix, p.Prefix, etcdseq.DefaultPrefix)
 	client, err := etcdseq.Open(ctx, p.Config)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", with.From, err)
+		return fmt.Errorf("%s: %w", with.From, err)
 	}
-	o := &target.Opened{Closes: []func() error{client.Close}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, o.Close())
-		}
-	}()
+	o.Closes = append(o.Closes, client.Close)
 	c, err := etcdseq.New(client, etcdseq.WithPrefix(p.Prefix))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	o.Use(c)
 	if _, err := o.Incarnation(ctx, "snowlease"); err != nil && !errors.Is(err, lease.ErrSetup) {
-		return nil, fmt.Errorf("%s: cannot connect: %w: check that it runs and is reachable, and hosts, ports and TLS in %s", o, err, with.From)
+		return fmt.Errorf("%s: cannot connect: %w: check that it runs and is reachable, and hosts, ports and TLS in %s", o, err, with.From)
 	}
-	return o, nil
+	return nil
 }

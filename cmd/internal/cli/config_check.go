@@ -40,7 +40,7 @@ connect to a store; "snowlease doctor --config FILE" does. It exits with 3 if it
 				return failed(fmt.Errorf("%s: %w", file, err))
 			}
 			for _, f := range faults {
-				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s:%d: %s\n", file, f.Line, f.Text); err != nil {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s:%s\n", file, f); err != nil {
 					return failed(err)
 				}
 			}

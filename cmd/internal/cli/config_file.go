@@ -12,15 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/snowlease/snowlease/idworker"
-	configfault "github.com/snowlease/snowlease/internal/fault"
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/printable"
 )
-
-// A fault is an error at a line of a file.
-type fault struct {
-	Line int
-	Text string
-}
 
 // A later is a part of a YAML document that is decoded later, when its type is known.
 type later func(into any) error
@@ -31,9 +25,10 @@ func (l *later) UnmarshalYAML(decode func(any) error) error {
 	return nil
 }
 
-// parseConfig parses the configuration at key in a YAML document. It returns an error if there is
-// none. Errors contain no values, because other parts of the file may hold passwords.
-func parseConfig(text []byte, key string) (c idworker.Config, faults []fault, err error) {
+// parseConfig parses the configuration at key in a YAML document, and returns each fault of it with
+// its line. It returns an error if there is none. Errors contain no values, because other parts of the
+// file may hold passwords.
+func parseConfig(text []byte, key string) (c idworker.Config, faults []string, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	var part later
@@ -71,10 +66,10 @@ func parseConfig(text []byte, key string) (c idworker.Config, faults []fault, er
 	must(yaml.Unmarshal(text, &file))
 	for _, err := range invalid.Unwrap() {
 		at := key
-		if e := (*configfault.Fault)(nil); errors.As(err, &e) {
+		if e := (*fault.Fault)(nil); errors.As(err, &e) {
 			at += "." + e.Key
 		}
-		faults = append(faults, fault{lineAt(file.Content[0], at), strings.TrimPrefix(err.Error(), "snowlease: config: ")})
+		faults = append(faults, fmt.Sprintf("%d: %s", lineAt(file.Content[0], at), strings.TrimPrefix(err.Error(), "snowlease: config: ")))
 	}
 	return c, faults, nil
 }
@@ -86,16 +81,14 @@ var (
 )
 
 // faultOf parses one error of a yaml.TypeError, such as "line 3: field x not found".
-func faultOf(text string) (f fault) {
+func faultOf(text string) string {
 	line, text, _ := strings.Cut(strings.TrimPrefix(text, "line "), ": ")
-	f.Line, _ = strconv.Atoi(line)
-	f.Text = printable.Text(text)
 	if m := unknown.FindStringSubmatch(text); m != nil {
-		f.Text = "unknown key " + printable.Quote(m[1])
+		return line + ": unknown key " + printable.Quote(m[1])
 	} else if m := wrongType.FindStringSubmatch(text); m != nil {
-		f.Text = fmt.Sprintf("wrong type: %s in place of %s", m[1], m[2])
+		return fmt.Sprintf("%s: wrong type: %s in place of %s", line, m[1], m[2])
 	}
-	return f
+	return line + ": " + printable.Text(text)
 }
 
 // lineAt returns the line of a key such as idworker.segments[1].order, or of its nearest parent in

@@ -62,7 +62,7 @@ func (f *configFlags) read(cmd *cobra.Command) error {
 	}
 	var all []error
 	for _, fault := range faults {
-		all = append(all, fmt.Errorf("%s:%d: %s", f.file, fault.Line, fault.Text))
+		all = append(all, fmt.Errorf("%s:%s", f.file, fault))
 	}
 	f.config = &c
 	return errors.Join(all...)

@@ -28,6 +28,7 @@ type storeFlags struct {
 	timeout                  time.Duration
 	creates                  bool          // the command may create a SQLite file
 	waits                    int           // wait_replicas, for the doctor to check
+	yes                      bool          // confirm does not ask
 	at                       target.Target // set by complete
 	from                     string        // the origin of at, for errors and questions
 	name                     string        // the store's name, without secrets; set by with
@@ -114,6 +115,11 @@ func (f *storeFlags) locate() (err error) {
 	return err
 }
 
+// registerYes adds the flag of commands that confirm.
+func (f *storeFlags) registerYes(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
+}
+
 // tables returns the table prefix.
 func (f *storeFlags) tables() string {
 	if f.prefix == "" && f.app.config != nil {
@@ -122,13 +128,16 @@ func (f *storeFlags) tables() string {
 	return f.prefix
 }
 
-// options returns the application's settings for the store.
-func (f *storeFlags) options() target.Options {
-	return target.Options{Prefix: f.prefix, TablePrefix: f.tables(), Durable: f.durable, WaitReplicas: f.waits, Creates: f.creates, From: f.from}
-}
-
-func (f *storeFlags) open(ctx context.Context) (*target.Opened, error) {
-	return f.at.Open(ctx, f.options())
+// open opens the store with the application's settings, over one connection if single is set.
+func (f *storeFlags) open(ctx context.Context, single bool) (*target.Opened, error) {
+	o := &target.Opened{}
+	err := f.at.Open(ctx, o, target.Options{
+		Prefix: f.prefix, TablePrefix: f.tables(), Durable: f.durable, WaitReplicas: f.waits, Creates: f.creates, From: f.from, Single: single,
+	})
+	if err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
 }
 
 // within returns a context that ends with the timeout or a signal. A second signal kills the
@@ -147,7 +156,7 @@ func (f *storeFlags) within(cmd *cobra.Command) (context.Context, context.Cancel
 func (f *storeFlags) with(cmd *cobra.Command, do func(context.Context, *target.Opened) error) error {
 	ctx, cancel := f.within(cmd)
 	defer cancel()
-	o, err := f.open(ctx)
+	o, err := f.open(ctx, false)
 	if err != nil {
 		return failed(err)
 	}
@@ -163,8 +172,8 @@ func (f *storeFlags) with(cmd *cobra.Command, do func(context.Context, *target.O
 }
 
 // confirm names the store, asks a question and returns an error unless the answer is "yes".
-func (f *storeFlags) confirm(cmd *cobra.Command, yes bool, format string, args ...any) error {
-	if yes {
+func (f *storeFlags) confirm(cmd *cobra.Command, format string, args ...any) error {
+	if f.yes {
 		return nil
 	}
 	if f.name == "" { // reach the store before asking

@@ -104,10 +104,10 @@ var stuck = func() target.Program {
 
 type endless struct{ target.Target }
 
-func (endless) Open(context.Context, target.Options) (*target.Opened, error) {
+func (endless) Open(context.Context, *target.Opened, target.Options) error {
 	fmt.Fprintln(os.Stderr, "opening")
 	time.Sleep(time.Hour)
-	return nil, nil
+	return nil
 }
 
 // A signal ends a command that waits for an answer. A second one ends what the first does not.

@@ -15,10 +15,8 @@ import (
 
 func segmentAdvanceCommand(p program) *cobra.Command {
 	var (
-		store storeFlags
 		name  numberFlags
 		above int64
-		yes   bool
 	)
 	cmd := &cobra.Command{
 		Use:   "advance --name NAME --above N [flags]",
@@ -35,7 +33,7 @@ First stop the processes that have reserved numbers ahead, or leave room for the
   snowlease segment advance --namespace shop --name invoices.acme --period 2026-11-01 --above 42`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			above, err := name.complete(cmd, &store, above, "above")
+			above, err := name.complete(cmd, above, "above")
 			if err != nil {
 				return err
 			}
@@ -43,31 +41,27 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 				return fmt.Errorf("--above %d leaves no number", above)
 			}
 			var given int64
-			if err := withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) (err error) {
+			if err := withSegments(cmd, &name.store, name.series(), func(ctx context.Context, s target.Segments) (err error) {
 				given, err = s.HighWater(ctx, name.key)
 				return err
 			}); err != nil {
 				return err
 			}
-			if err := store.confirm(cmd, yes, "The greatest recorded number of %q is %s. Continue above %s? Numbers up to that are never issued again. First stop the processes that use the sequence, or leave room: twice max_step for each.",
+			if err := name.store.confirm(cmd, "The greatest recorded number of %q is %s. Continue above %s? Numbers up to that are never issued again. First stop the processes that use the sequence, or leave room: twice max_step for each.",
 				name.key, name.line(given), name.line(max(given, above))); err != nil {
 				return err
 			}
-			return withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) error {
+			return name.change(cmd, "continues above", func(ctx context.Context, s target.Segments) (int64, error) {
 				if err := advance(ctx, s, name.key, given, above); err != nil {
-					return err
+					return 0, err
 				}
-				given, err := s.HighWater(ctx, name.key)
-				if err != nil {
-					return err
-				}
-				return segmentDone(cmd, &store, s, name, "continues above", given)
+				return s.HighWater(ctx, name.key)
 			})
 		},
 	}
-	segmentFlags(cmd, p, &store, &name)
+	name.register(cmd, p)
 	cmd.Flags().Int64Var(&above, "above", 0, "the greatest number in use")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	name.store.registerYes(cmd)
 	must(cmd.MarkFlagRequired("above"))
 	return cmd
 }

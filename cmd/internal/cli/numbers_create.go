@@ -13,8 +13,7 @@ import (
 
 func segmentCreateCommand(p program) *cobra.Command {
 	var (
-		store = storeFlags{creates: true}
-		name  numberFlags
+		name  = numberFlags{store: storeFlags{creates: true}}
 		start int64
 	)
 	cmd := &cobra.Command{
@@ -28,23 +27,20 @@ and choose --start above all numbers in use and all numbers that were reserved a
   snowlease segment create --namespace shop --name invoices.acme --period 2026-11-01 --start 501`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			start, err := name.complete(cmd, &store, start, "start")
+			start, err := name.complete(cmd, start, "start")
 			if err != nil {
 				return err
 			}
-			return withSegments(cmd, &store, name.series(), func(ctx context.Context, s target.Segments) error {
+			return name.change(cmd, "created", func(ctx context.Context, s target.Segments) (int64, error) {
 				err := s.Create(ctx, name.key, start)
 				if errors.Is(err, numbers.ErrExists) {
-					return failure{exitNo, fmt.Errorf("%w at %s; nothing changed", err, s)}
+					err = failure{exitNo, fmt.Errorf("%w at %s; nothing changed", err, s)}
 				}
-				if err != nil {
-					return err
-				}
-				return segmentDone(cmd, &store, s, name, "created", start)
+				return start, err
 			})
 		},
 	}
-	segmentFlags(cmd, p, &store, &name)
+	name.register(cmd, p)
 	cmd.Flags().Int64Var(&start, "start", 1, "the first number")
 	return cmd
 }

@@ -81,16 +81,19 @@ is required if the name has a dot.`
 
 // numberFlags name a sequence and the period of a number. complete sets key, the name in the
 // store.
-type numberFlags struct{ name, period, key string }
+type numberFlags struct {
+	store             storeFlags
+	name, period, key string
+}
 
-func segmentFlags(cmd *cobra.Command, p program, store *storeFlags, n *numberFlags) {
-	store.register(cmd, p)
+func (n *numberFlags) register(cmd *cobra.Command, p program) {
+	n.store.register(cmd, p)
 	cmd.Flags().StringVar(&n.name, "name", "", "the name of the sequence (required)")
 	cmd.Flags().StringVar(&n.period, "period", "", "for a series: the first day of the number's period, such as 2026-11-01, or none for a series without periods")
 }
 
 // complete checks the flags and returns the number as the store records it.
-func (n *numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int64, flag string) (int64, error) {
+func (n *numberFlags) complete(cmd *cobra.Command, number int64, flag string) (int64, error) {
 	if n.name == "" || numberstore.CheckName(numberstore.Key("", n.name)) != nil {
 		return 0, fmt.Errorf("--name %s is not the name of a sequence, such as orders", printable.Quote(n.name))
 	}
@@ -113,21 +116,29 @@ func (n *numberFlags) complete(cmd *cobra.Command, store *storeFlags, number int
 		year, month, date := day.Date()
 		number += int64(year*10_000+int(month)*100+date) * seriesPeriod
 	}
-	err := store.complete(cmd, false)
-	n.key = numberstore.Key(store.namespace, n.name)
+	err := n.store.complete(cmd, false)
+	n.key = numberstore.Key(n.store.namespace, n.name)
 	return number, err
 }
 
 // series reports whether the number belongs to a series with periods.
-func (n numberFlags) series() bool { return n.period != "" && n.period != "none" }
+func (n *numberFlags) series() bool { return n.period != "" && n.period != "none" }
 
-func (n numberFlags) line(number int64) segmentLine { return lineOf(number, n.series()) }
+func (n *numberFlags) line(number int64) segmentLine { return lineOf(number, n.series()) }
 
-func segmentDone(cmd *cobra.Command, f *storeFlags, s target.Segments, name numberFlags, what string, n int64) error {
-	where := s.String()
-	if _, isSQL := s.(lister); isSQL && f.tables() != "" {
-		where += ", tables " + f.tables() + "*"
-	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%q at %s: %s %s\n", name.key, where, what, name.line(n))
-	return err
+// change runs do on the numbers of the store, and prints what it has done, with the number that it
+// returns.
+func (n *numberFlags) change(cmd *cobra.Command, done string, do func(context.Context, target.Segments) (int64, error)) error {
+	return withSegments(cmd, &n.store, n.series(), func(ctx context.Context, s target.Segments) error {
+		number, err := do(ctx, s)
+		if err != nil {
+			return err
+		}
+		where := s.String()
+		if _, isSQL := s.(lister); isSQL && n.store.tables() != "" {
+			where += ", tables " + n.store.tables() + "*"
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%q at %s: %s %s\n", n.key, where, done, n.line(number))
+		return err
+	})
 }

@@ -77,7 +77,7 @@ func (s scene) sql(format string, args ...any) {
 func (s scene) center() *target.Opened {
 	s.Helper()
 	require.NoError(s, s.store.complete(&cobra.Command{}, true))
-	o, err := s.store.open(s.Context())
+	o, err := s.store.open(s.Context(), false)
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, o.Close()) })
 	return o

@@ -81,10 +81,8 @@ type doctor struct {
 	findings.List
 }
 
-func (d *doctor) compares() bool { return !d.store.durable }
-
 func (d *doctor) examine(ctx context.Context) {
-	o, err := d.store.open(ctx)
+	o, err := d.store.open(ctx, false)
 	if err != nil {
 		d.Fault("connect", err.Error(), "nothing else could be checked")
 		return
@@ -114,14 +112,13 @@ func (d *doctor) name() string { return cmp.Or(d.store.namespace, "snowlease-doc
 // incarnation checks that several connections reach the same server.
 func (d *doctor) incarnation(ctx context.Context) {
 	const check = "incarnation"
-	if !d.compares() {
+	if d.store.durable {
 		d.OK(check, "not compared (durable: true)")
 		return
 	}
 	ask := func() (string, error) {
-		with := d.store.options()
-		with.Single = true // behind a proxy that alternates between two servers, every second connection reaches the same one
-		o, err := d.store.at.Open(ctx, with)
+		// Behind a proxy that alternates between two servers, every second connection reaches the same one.
+		o, err := d.store.open(ctx, true)
 		if err != nil {
 			return "", err
 		}

@@ -17,7 +17,6 @@ func initCommand(p program) *cobra.Command {
 	var (
 		store   storeFlags
 		request requestFlags
-		yes     bool
 	)
 	cmd := &cobra.Command{
 		Use:   "init --namespace NS [flags]",
@@ -64,7 +63,7 @@ If any record of the namespace exists, init changes nothing and exits with 3, wi
 			} else if !errors.Is(err, lease.ErrUnknown) {
 				return err
 			}
-			if err := store.confirm(cmd, yes, "Nothing is on record for namespace %q. If the records were lost, init leads to duplicate ids.\nAre you sure that no process of snowlease has ever held one of its worker ids?", r.Namespace); err != nil {
+			if err := store.confirm(cmd, "Nothing is on record for namespace %q. If the records were lost, init leads to duplicate ids.\nAre you sure that no process of snowlease has ever held one of its worker ids?", r.Namespace); err != nil {
 				return err
 			}
 			store.creates = true
@@ -84,7 +83,7 @@ If any record of the namespace exists, init changes nothing and exits with 3, wi
 	}
 	store.register(cmd, p)
 	request.register(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	store.registerYes(cmd)
 	return cmd
 }
 

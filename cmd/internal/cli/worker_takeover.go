@@ -19,7 +19,7 @@ func takeoverCommand(p program) *cobra.Command {
 		old                               storeFlags
 		workers, store, namespace, prefix string
 		toWorkers                         string
-		check, yes                        bool
+		check                             bool
 	)
 	cmd := &cobra.Command{
 		Use:   "takeover --namespace NS --to-namespace NS [flags]",
@@ -58,7 +58,8 @@ If they cannot, old and new processes may run side by side.`,
 			if err := lease.CheckNamespace(namespace); err != nil {
 				return fmt.Errorf("--to-namespace: %w", err)
 			}
-			if err := old.confirm(cmd, yes || check, "Hand over worker ids of namespace %q (%s) to %q? No process may use them.", old.namespace, cmp.Or(workers, "all, which retires it"), namespace); err != nil {
+			old.yes = old.yes || check
+			if err := old.confirm(cmd, "Hand over worker ids of namespace %q (%s) to %q? No process may use them.", old.namespace, cmp.Or(workers, "all, which retires it"), namespace); err != nil {
 				return err
 			}
 			return old.with(cmd, func(_ context.Context, from *target.Opened) error {
@@ -90,7 +91,7 @@ If they cannot, old and new processes may run side by side.`,
 	flags.StringVar(&prefix, "to-prefix", "", "prefix of its tables or keys (default: the same)")
 	flags.StringVar(&toWorkers, "to-workers", "", "the new worker ids, such as 512-1023 (default: all)")
 	flags.BoolVar(&check, "check", false, "only check that both sides never issue equal ids")
-	flags.BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	old.registerYes(cmd)
 	must(cmd.MarkFlagRequired("to-namespace"))
 	return cmd
 }

@@ -66,17 +66,11 @@ func onSQL(with target.Options) []dbseq.Option {
 }
 
 // Open implements target.Target.
-func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened, err error) {
-	o := &target.Opened{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, o.Close())
-		}
-	}()
+func (p place) Open(ctx context.Context, o *target.Opened, with target.Options) error {
 	if p.Driver == "" {
 		client, err := redis.Open(ctx, p.Redis)
 		if err != nil {
-			return nil, fmt.Errorf("%w in %s", err, with.From)
+			return fmt.Errorf("%w in %s", err, with.From)
 		}
 		o.Closes = append(o.Closes, client.Close)
 		o.Segments = func() (target.Segments, error) {
@@ -93,24 +87,24 @@ func (p place) Open(ctx context.Context, with target.Options) (_ *target.Opened,
 		}
 		c, err := redisseq.New(client, onRedis(with)...)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		o.Use(c)
-		return o, nil
+		return nil
 	}
 	c, err := dbseq.Open(p.Driver, string(p.DSN), onSQL(with)...)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", with.From, err)
+		return fmt.Errorf("%s: %w", with.From, err)
 	}
 	o.Use(c)
 	o.Segments = func() (target.Segments, error) { return c.Numbers().(target.Segments), nil }
 	if err := p.exists(lease.Name(c), with); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := o.Incarnation(ctx, "snowlease"); err != nil && !errors.Is(err, lease.ErrSetup) {
-		return nil, fmt.Errorf("%s: cannot connect: %w: check that the server runs and is reachable, and user, password, name and TLS in %s", lease.Name(c), dsn.Hide(err, lease.Name(c), string(p.DSN)), with.From)
+		return fmt.Errorf("%s: cannot connect: %w: check that the server runs and is reachable, and user, password, name and TLS in %s", lease.Name(c), dsn.Hide(err, lease.Name(c), string(p.DSN)), with.From)
 	}
-	return o, nil
+	return nil
 }
 
 // exists returns an error if the SQLite file does not exist, because opening would create it.

@@ -37,9 +37,9 @@ type Program struct {
 
 // A Target is the location of a store. Package fmt does not print its password.
 type Target interface {
-	// Open connects to the store. It returns an error if the client or the driver refuses the
-	// Target. The error contains no password.
-	Open(ctx context.Context, with Options) (*Opened, error)
+	// Open connects o to the store. It returns an error if the client or the driver refuses the
+	// Target. The error contains no password, and o must be closed too.
+	Open(ctx context.Context, o *Opened, with Options) error
 }
 
 // Options are the application's settings for a store.
