@@ -51,7 +51,7 @@ func TestContractThroughHAProxy(t *testing.T) {
 func TestConnectionsThatAreCut(t *testing.T) {
 	t.Parallel()
 	s, srv := startReal(t)
-	proxy := testserver.NewHAProxy(t, []*testserver.Server{srv}, "timeout client 1s\ntimeout server 1s")
+	proxy := testserver.NewHAProxy(t, []*testserver.Server{srv})
 	client := redis.NewClient(&redis.Options{Addr: proxy.Addr(), ClientName: "renews"})
 	t.Cleanup(func() { _ = client.Close() })
 	c, err := open(t, client)
@@ -59,6 +59,7 @@ func TestConnectionsThatAreCut(t *testing.T) {
 	require.NoError(t, c.Extras().Init(t.Context(), request()))
 	g := acquire(t, c)
 	for range 2 {
+		proxy.CutConnections()
 		require.Eventually(t, func() bool {
 			list, err := s.Admin.ClientList(t.Context()).Result()
 			return err == nil && !strings.Contains(list, "name=renews")

@@ -3,9 +3,14 @@ package testserver
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // NewHAProxy starts an HAProxy for this test before servers of one kind. It leads to the
@@ -34,6 +39,7 @@ func NewHAProxy(t testing.TB, behind []*Server, settings ...string) *Server {
 		create:   func(*Server) error { return nil },
 		command: func(s *Server) []string {
 			lines := append([]string{
+				"global", "stats socket " + s.file("admin") + " level admin",
 				"listen store",
 				"mode tcp", fmt.Sprintf("bind 127.0.0.1:%d", s.port),
 				"timeout connect 5s", "timeout client 1h", "timeout server 1h", "timeout check 5s",
@@ -50,6 +56,28 @@ func NewHAProxy(t testing.TB, behind []*Server, settings ...string) *Server {
 		stop:    syscall.SIGTERM,
 		discard: syscall.SIGKILL,
 	}, nil)
+}
+
+// CutConnections ends the connections through an HAProxy to the first of its servers, as its
+// timeouts would.
+func (s *Server) CutConnections() {
+	s.t.Helper()
+	s.do(func(s *Server) error {
+		conn, err := net.DialTimeout("unix", s.file("admin"), startTimeout)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(startTimeout))
+		if _, err := io.WriteString(conn, "shutdown sessions server store/s0\n"); err != nil {
+			return err
+		}
+		answer, err := io.ReadAll(conn)
+		if text := strings.TrimSpace(string(answer)); err == nil && text != "" {
+			err = errors.New(text)
+		}
+		return err
+	})
 }
 
 // createChecker creates the account of HAProxy's checks of a MariaDB.
