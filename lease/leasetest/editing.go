@@ -89,16 +89,29 @@ func lateSlot(t *testing.T, b *bench, before func(*space, lease.Grant)) {
 }
 
 // raiseLost tests that a record that no member has written since still contains the greater
-// times.
+// times, also on a replica that has not received the use of the raise.
 func raiseLost(t *testing.T, b *bench) {
 	s, store := b.open(t, 2, maxTTL(brief)), b.Store.(editor)
 	free := s.acquire()
 	s.release(free, free.Floor)
-	g := s.acquire(greater, workers(1-free.Worker, 1-free.Worker))
-	g = s.until(func(g lease.Grant) bool { return g.Ceiling > g.Now+brief.Milliseconds() }, g)[0]
-	store.Delete(t, s.base.Namespace, g.Worker)
-	store.Delete(t, s.base.Namespace, meta)
-	require.Greater(t, s.horizon(s.requireQuarantine()), g.Ceiling)
+	var failover func()
+	g := s.until(func(g lease.Grant) bool {
+		if failover == nil && g.Pinned.Change.At > 0 {
+			failover = b.Snapshot(t)
+		}
+		return g.Ceiling > g.Now+brief.Milliseconds()
+	}, s.acquire(greater, workers(1-free.Worker, 1-free.Worker)))[0]
+	lose := func() {
+		t.Helper()
+		store.Delete(t, s.base.Namespace, g.Worker)
+		store.Delete(t, s.base.Namespace, meta)
+		require.Greater(t, s.horizon(s.requireQuarantine()), g.Ceiling)
+	}
+	lose()
+	if failover != nil {
+		failover()
+		lose()
+	}
 }
 
 func lateQuarantine(t *testing.T, b *bench) {
