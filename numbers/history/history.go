@@ -102,17 +102,14 @@ const perSecond = 8192
 const defaultAhead = 15 * time.Minute
 
 // An Issuer issues backdated ids. It is safe for concurrent use, and any number of processes
-// may have one. An Issuer and the Issuers from its For and Backfill make one call of the store
-// at a time, so a store that shares two connections with a center leaves one for renewals.
+// may have one.
 type Issuer struct {
 	cfg    setup
 	store  numbers.Store
 	now    func() time.Time
 	name   string // prefix of the counter names; the span number follows
 	before int64  // the time given to Backfill, Unix ms
-	// Shared with the issuers that Backfill and For return.
-	since *since
-	turn  chan struct{} // has an element while ids are made
+	since  *since // shared with the issuers that Backfill and For return
 }
 
 // since is the record of Since: its Unix milliseconds times readers, plus the number of earlier
@@ -168,7 +165,6 @@ func newIssuer(store numbers.Store, cfg setup) (*Issuer, error) {
 	return &Issuer{
 		cfg: cfg, store: store, now: time.Now, name: numberstore.Key("", "past."+short(counting)+"."),
 		since: &since{name: numberstore.Key("", "since."+short(fmt.Sprint(counting, "/", cfg.Reserved))+"."+cfg.Namespace)},
-		turn:  make(chan struct{}, 1),
 	}, nil
 }
 
@@ -254,7 +250,7 @@ func (i *Issuer) perSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick(
 //
 // Errors: ErrTime for a time before the epoch of the layout, after now, or before Since without
 // Backfill; ErrFull; numbers.ErrUnknown if the counters were lost; lease.ErrDamaged for a
-// record of Since that no process wrote; the cause of ctx; errors of the worker and of the
+// record of Since that no process wrote; the error of ctx; errors of the worker and of the
 // store. The id is then 0.
 func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	var dst [1]int64
@@ -268,25 +264,16 @@ func (i *Issuer) NextIDsAt(ctx context.Context, at time.Time, dst []int64) error
 	if len(dst) == 0 {
 		return nil
 	}
-	if err := i.inTurn(ctx, at, dst); err != nil {
+	err := i.cfg.Ready()
+	if err == nil {
+		err = i.fill(ctx, at, dst)
+	}
+	if err != nil {
 		clear(dst)
 		return err
 	}
 	slices.Sort(dst)
 	return nil
-}
-
-func (i *Issuer) inTurn(ctx context.Context, at time.Time, dst []int64) error {
-	if err := i.cfg.Ready(); err != nil {
-		return err
-	}
-	select {
-	case i.turn <- struct{}{}:
-		defer func() { <-i.turn }()
-	case <-ctx.Done():
-		return fmt.Errorf("history: %w", context.Cause(ctx))
-	}
-	return i.fill(ctx, at, dst)
 }
 
 func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
