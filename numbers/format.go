@@ -17,31 +17,12 @@ type format []printer
 // A printer appends one part of a format.
 type printer func(to []byte, n Number) []byte
 
-var defaults = [...]struct {
-	period Period
-	before string
-	tells  [][]string // the parts that distinguish periods; a format needs one of each element
-}{
-	{none, "", nil},
-	{Day, "{20060102}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"01"}, {"02"}}},
-	{Week, "{2006}W{W}-", [][]string{{"2006", "06"}, {"W"}}},
-	{Month, "{200601}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"01"}}},
-	{Quarter, "{2006}Q{Q}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"Q", "01"}}},
-	{Year, "{2006}-", [][]string{{"2006", "06", "FY", "FY-1"}}},
-}
-
-func (p Period) format() string {
-	for _, d := range defaults {
-		if d.period == p {
-			return d.before + "{000000}"
-		}
-	}
-	return ""
-}
-
 // alike matches a format in which the digits of a number or a date may be mistaken for the end or
 // the beginning of a scope.
 var alike = regexp.MustCompile(`\{scope\}[0-9]*\{|\}[0-9]*\{scope\}`)
+
+// partOrText matches a part in braces, the text before the next one, or a brace alone.
+var partOrText = regexp.MustCompile(`\{([^{}]*)\}|[^{}]+|[{}]`)
 
 func (p plan) parseFormat(text string) (f format, err error) {
 	seen := map[string]bool{}
@@ -51,21 +32,18 @@ func (p plan) parseFormat(text string) (f format, err error) {
 	if alike.MatchString(text) {
 		return nil, errors.New("prints two scopes alike: put a character such as - next to {scope}")
 	}
-	for rest := text; rest != ""; {
-		before, more, found := strings.Cut(rest, "{")
-		if strings.Contains(before, "}") {
+	for _, m := range partOrText.FindAllStringSubmatch(text, -1) {
+		switch m[0] {
+		case "{":
+			return nil, errors.New("has a { without its }")
+		case "}":
 			return nil, errors.New("has a } without its {")
 		}
-		f = append(f, func(to []byte, _ Number) []byte { return append(to, before...) })
-		if !found {
-			break
+		if m[0][0] != '{' {
+			f = append(f, func(to []byte, _ Number) []byte { return append(to, m[0]...) })
+			continue
 		}
-		part, after, closed := strings.Cut(more, "}")
-		if !closed {
-			return nil, errors.New("has a { without its }")
-		}
-		rest = after
-		one, names, err := p.parsePart(part)
+		one, names, err := p.parsePart(m[1])
 		if err != nil {
 			return nil, err
 		}
@@ -80,11 +58,9 @@ func (p plan) parseFormat(text string) (f format, err error) {
 	if !seen["0"] {
 		return nil, errors.New("has no number: write zeros in braces, such as {000000}")
 	}
-	for _, d := range defaults {
-		for _, names := range d.tells {
-			if d.period == p.cfg.Period && !slices.ContainsFunc(names, func(name string) bool { return seen[name] }) {
-				return nil, fmt.Errorf("prints the numbers of each %s alike: add {%s}", d.period, names[0])
-			}
+	for _, names := range periods[p.cfg.Period].tells {
+		if !slices.ContainsFunc(names, func(name string) bool { return seen[name] }) {
+			return nil, fmt.Errorf("prints the numbers of each %s alike: add {%s}", p.cfg.Period, names[0])
 		}
 	}
 	return f, nil
@@ -97,28 +73,27 @@ func (p plan) parsePart(part string) (one printer, names []string, err error) {
 	}
 	week := p.cfg.Period == Week
 	dated := !week && p.cfg.Period != none
-	for _, one := range []struct {
-		name  string
-		known bool
-		print printer
-	}{
-		{"scope", true, func(to []byte, n Number) []byte { return append(to, n.Scope...) }},
-		{"Q", dated, func(to []byte, n Number) []byte {
+	switch {
+	case part == "scope":
+		one = func(to []byte, n Number) []byte { return append(to, n.Scope...) }
+	case part == "Q" && dated:
+		one = func(to []byte, n Number) []byte {
 			quarter, _ := p.quarter(n.Period)
 			return strconv.AppendInt(to, int64(quarter), 10)
-		}},
-		{"FY", dated, p.fiscal(0)},
-		{"FY-1", dated, p.fiscal(-1)},
-		{"W", week, func(to []byte, n Number) []byte {
+		}
+	case part == "FY" && dated:
+		one = p.fiscal(0)
+	case part == "FY-1" && dated:
+		one = p.fiscal(-1)
+	case part == "W" && week:
+		one = func(to []byte, n Number) []byte {
 			_, number := n.Period.ISOWeek()
 			return fmt.Appendf(to, "%02d", number)
-		}},
-	} {
-		if one.known && one.name == part {
-			return one.print, []string{part}, nil
 		}
+	default:
+		return p.parseDate(part)
 	}
-	return p.parseDate(part)
+	return one, []string{part}, nil
 }
 
 // fiscal prints the calendar year in which the fiscal year ends, plus more.

@@ -15,6 +15,21 @@ const (
 	Year    Period = "year"
 )
 
+// periods are how long each period is, what a printed number begins with by default, and the parts
+// of a format that distinguish periods, of which a format needs one of each element.
+var periods = map[Period]struct {
+	months, days int
+	before       string
+	tells        [][]string
+}{
+	none:    {},
+	Day:     {0, 1, "{20060102}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"01"}, {"02"}}},
+	Week:    {0, 7, "{2006}W{W}-", [][]string{{"2006", "06"}, {"W"}}},
+	Month:   {1, 0, "{200601}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"01"}}},
+	Quarter: {3, 0, "{2006}Q{Q}-", [][]string{{"2006", "06", "FY", "FY-1"}, {"Q", "01"}}},
+	Year:    {12, 0, "{2006}-", [][]string{{"2006", "06", "FY", "FY-1"}}},
+}
+
 // begin returns the first day of the period of a time, at midnight UTC. It is zero without
 // periods.
 func (p plan) begin(at time.Time) time.Time {
@@ -57,18 +72,7 @@ func (p plan) quarter(date time.Time) (n int, first time.Time) {
 
 // after returns the first day of the next period.
 func (p Period) after(begin time.Time) time.Time {
-	switch p {
-	case Day:
-		return begin.AddDate(0, 0, 1)
-	case Week:
-		return begin.AddDate(0, 0, 7)
-	case Month:
-		return begin.AddDate(0, 1, 0)
-	case Quarter:
-		return begin.AddDate(0, 3, 0)
-	default:
-		return begin.AddDate(1, 0, 0)
-	}
+	return begin.AddDate(0, periods[p].months, periods[p].days)
 }
 
 // midnight returns when a date begins in a zone. If the clocks skip midnight, the date begins

@@ -1,6 +1,7 @@
 package numbers
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -57,27 +58,17 @@ type SeriesConfig struct {
 
 // WithDefaults returns c with its zero fields filled in.
 func (c SeriesConfig) WithDefaults() SeriesConfig {
-	if c.Period == "" {
-		c.Period = none
-	}
-	if c.Zone == "" {
-		c.Zone = "UTC"
-	}
-	if c.YearStarts == "" {
-		c.YearStarts = calendarYear
-	}
+	c.Period = cmp.Or(c.Period, none)
+	c.Zone = cmp.Or(c.Zone, "UTC")
+	c.YearStarts = cmp.Or(c.YearStarts, calendarYear)
 	if c.Format == "" {
-		c.Format = c.Period.format()
+		c.Format = periods[c.Period].before + "{000000}"
 		if c.YearStarts != calendarYear && (c.Period == Quarter || c.Period == Year) {
 			c.Format = strings.Replace(c.Format, "{2006}", "FY{FY}", 1)
 		}
 	}
-	if c.Start == 0 {
-		c.Start = 1
-	}
-	if c.Max == 0 {
-		c.Max = perPeriod - 1
-	}
+	c.Start = cmp.Or(c.Start, 1)
+	c.Max = cmp.Or(c.Max, perPeriod-1)
 	return c
 }
 
@@ -112,7 +103,7 @@ func (c SeriesConfig) parse() (p plan, err error) {
 	}
 	list.Check("start", c.Start, c.Start < 1 || c.Start > c.Max, "is not from 1 to max (%d)", c.Max)
 	list.Check("max", c.Max, c.Max < 1 || c.Max >= perPeriod, "is not 1 to %d", int64(perPeriod-1))
-	if c.Period.format() == "" { // reported above
+	if _, known := periods[c.Period]; !known { // reported above
 		return p, list.Err()
 	}
 	p.text, err = p.parseFormat(c.Format)

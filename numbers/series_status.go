@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
-	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -55,16 +54,10 @@ func (s *Series) count(issued int) {
 // reason why it did not. An error counts for 10 s, because only calls query the store. Healthy does
 // no I/O.
 func (s *Series) Healthy() error {
-	switch st := s.Status(); st.State {
-	case StateReady:
-		return nil
-	case StateNotStarted:
-		return s.wrap(generator.ErrNotStarted)
-	case StateClosed:
-		return s.wrap(ErrClosed)
-	default:
+	if st := s.Status(); st.State == StateWaiting {
 		return s.wrap(fmt.Errorf("%w: %w", ErrUnavailable, st.Err))
 	}
+	return s.wrap(s.ready(""))
 }
 
 // Status returns the status of the series in this process, over all scopes. Strict is true.

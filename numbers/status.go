@@ -96,12 +96,8 @@ func (i *Segment) Status() Status {
 // strict order, where only calls query the store, an error other than ErrEnd counts for 10 s.
 // Healthy does no I/O.
 func (i *Segment) Healthy() error {
-	switch st := i.Status(); st.State {
-	case StateReady:
-		return nil
-	case StateNotStarted, StateClosed:
-		return i.of.Standing()
-	default:
+	if st := i.Status(); st.State == StateWaiting || st.State == StateEnded {
 		return unavailable(st.Err)
 	}
+	return i.of.Standing()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -41,7 +42,7 @@ func New(cfg Config) (*Codec, error) {
 	}
 	c := &Codec{cfg: cfg.withDefaults(), capacity: math.MaxInt64}
 	if c.cfg.Digits < maxDigits {
-		c.capacity = pow10(c.cfg.Digits) - 1
+		c.capacity = int64(math.Pow10(c.cfg.Digits)) - 1
 	}
 	var err error
 	c.zone, err = time.LoadLocation(c.cfg.Zone)
@@ -114,24 +115,15 @@ func (c *Codec) Parse(s string) (Parts, error) {
 	if err != nil || date.Year() < 1 {
 		return fault("%s is not a date", s[:dateDigits])
 	}
-	number, ok := digits(s[dateDigits : dateDigits+c.cfg.Digits])
-	if !ok {
+	number, err := strconv.ParseInt(s[dateDigits:dateDigits+c.cfg.Digits], 10, 64)
+	if err != nil {
 		return fault("the number is above %d", c.capacity)
 	}
-	gene, _ := digits(s[dateDigits+c.cfg.Digits:][:c.cfg.gene()])
+	gene, _ := strconv.ParseInt(s[dateDigits+c.cfg.Digits:][:c.cfg.gene()], 10, 64) // 0 without a gene
 	if gene >= c.cfg.Shards {
 		return fault("the gene %d is not below %d", gene, c.cfg.Shards)
 	}
 	return Parts{Year: date.Year(), Month: date.Month(), Day: date.Day(), Number: number, Gene: gene}, nil
-}
-
-// digits parses up to 19 digits. It returns false above the greatest int64.
-func digits(s string) (n int64, ok bool) {
-	var u uint64
-	for i := range len(s) {
-		u = u*10 + uint64(s[i]-'0')
-	}
-	return int64(u), u <= math.MaxInt64
 }
 
 // damm returns the check digit of a string of digits by the Damm algorithm. With the

@@ -2,6 +2,7 @@ package ordernumber
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -35,9 +36,7 @@ func (c Config) withDefaults() Config {
 	c.Zone = cmp.Or(c.Zone, "UTC")
 	c.Digits = cmp.Or(c.Digits, 8)
 	c.Gene = cmp.Or(c.Gene, 2)
-	if c.Shards == 0 {
-		c.Shards = pow10(c.gene())
-	}
+	c.Shards = cmp.Or(c.Shards, c.genes())
 	return c
 }
 
@@ -52,17 +51,12 @@ func (c Config) validate() error {
 	f.Check(c.Digits < 1 || c.Digits > maxDigits, "digits %d is not from 1 to %d", c.Digits, maxDigits)
 	wide := c.Gene < -1 || c.Gene > maxGene
 	f.Check(wide, "gene %d is not from 1 to %d, or -1 for none", c.Gene, maxGene)
-	f.Check(!wide && (c.Shards < 1 || c.Shards > pow10(c.gene())), "shards %d is not from 1 to %d, which a gene of %d digits holds", c.Shards, pow10(c.gene()), c.gene())
+	f.Check(!wide && (c.Shards < 1 || c.Shards > c.genes()), "shards %d is not from 1 to %d, which a gene of %d digits holds", c.Shards, c.genes(), c.gene())
 	return f.Err()
 }
 
 // gene returns the number of digits of the gene.
 func (c Config) gene() int { return max(0, min(c.Gene, maxGene)) }
 
-func pow10(n int) int64 {
-	p := int64(1)
-	for range n {
-		p *= 10
-	}
-	return p
-}
+// genes returns how many genes there are of that width.
+func (c Config) genes() int64 { return int64(math.Pow10(c.gene())) }
