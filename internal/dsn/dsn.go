@@ -29,6 +29,22 @@ func Plain(s string) error {
 	return nil
 }
 
+// IsURL reports whether a DSN of PostgreSQL is a URL, not key-value pairs.
+func IsURL(text string) bool {
+	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+}
+
+// WithSetting adds a setting, such as "connect_timeout=5", to a DSN of PostgreSQL.
+func WithSetting(text, setting string) string {
+	switch {
+	case !IsURL(text):
+		return setting + " " + text // not at the end, where it would become part of an empty value
+	case strings.Contains(text, "?"):
+		return text + "&" + setting
+	}
+	return text + "?" + setting
+}
+
 // AtAfterHost reports whether the password of a URL has a "/", "?" or "#", at which drivers end it.
 // The rest of the password would appear as the name of the database.
 func AtAfterHost(url string) bool {
@@ -71,19 +87,8 @@ func Place(host, name string) string {
 // secret and of the logins of all URLs. It keeps the words of public. Messages of servers become
 // printable and short.
 func Hide(err error, public string, texts ...string) error {
-	if err == nil {
-		return nil
-	}
-	return hidden{err, printable.Error(err, func(text string) string { return hide(text, public, texts) })}
+	return printable.Error(err, func(text string) string { return hide(text, public, texts) })
 }
-
-type hidden struct {
-	error
-	text string
-}
-
-func (h hidden) Error() string { return h.text }
-func (h hidden) Unwrap() error { return h.error }
 
 const stars = "***"
 

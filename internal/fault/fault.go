@@ -23,6 +23,10 @@ func CreateName(name string) string {
 	return fmt.Sprintf("snowlease segment create --namespace %s --name %s --start N%s creates it; N is 1 only if no number was ever issued: otherwise stop the processes that use it, and choose N above all its numbers", namespace, name, period)
 }
 
+// Told returns err with a printable message that is computed only once, or nil. A status is read
+// often, and computing the message may take long.
+func Told(err error) error { return printable.Error(err, strings.Clone) }
+
 // A Fault is a problem of one key of a configuration.
 type Fault struct {
 	In      string // the configuration, such as "segment: config"

@@ -42,9 +42,21 @@ func plain(s string) string {
 	}, s)
 }
 
-// Error returns the message of err in one line, after edit. Each error in the tree of err, such
-// as a server's, appears as Text shows it.
-func Error(err error, edit func(string) string) string {
+// An edited error wraps another one under a message of its own.
+type edited struct {
+	error
+	text string
+}
+
+func (e *edited) Error() string { return e.text }
+func (e *edited) Unwrap() error { return e.error }
+
+// Error returns an error that wraps err, or nil. Its message is that of err in one line, after
+// edit. Each error in the tree of err, such as a server's, appears in it as Text shows it.
+func Error(err error, edit func(string) string) error {
+	if err == nil {
+		return nil
+	}
 	text := edit(err.Error())
 	var shorten func(error)
 	shorten = func(err error) {
@@ -64,7 +76,7 @@ func Error(err error, edit func(string) string) string {
 		text = strings.ReplaceAll(text, long, Text(long))
 	}
 	shorten(err)
-	return plain(strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ").Replace(text))
+	return &edited{err, plain(strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ").Replace(text))}
 }
 
 var address = regexp.MustCompile(`://|:.*@|(?i)(passw|pass=|key=)`)

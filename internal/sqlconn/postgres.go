@@ -67,20 +67,14 @@ func typeOf(parameter string) string {
 	return "bigint"
 }
 
-// postgresDSN returns dsn with a query mode that prepares no statements on the server, because a
+// postgresDSN returns text with a query mode that prepares no statements on the server, because a
 // connection pooler (pgbouncer) would mix them up. Only pgx has this setting.
-func postgresDSN(dsn string, d driver.Driver) string {
+func postgresDSN(text string, d driver.Driver) string {
 	const mode = "default_query_exec_mode"
-	if strings.Contains(dsn, mode) || !strings.Contains(packageOf(d), "jackc/pgx") {
-		return dsn
+	if strings.Contains(text, mode) || !strings.Contains(packageOf(d), "jackc/pgx") {
+		return text
 	}
-	switch {
-	case !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://"):
-		return mode + "=exec " + dsn // at the beginning, because an empty last value would include it
-	case strings.Contains(dsn, "?"):
-		return dsn + "&" + mode + "=exec"
-	}
-	return dsn + "?" + mode + "=exec"
+	return dsn.WithSetting(text, mode+"=exec")
 }
 
 var (

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	driver "github.com/go-sql-driver/mysql"
 	"gorm.io/driver/mysql"
 
-	"github.com/snowlease/snowlease/internal/dsn/mysqldsn"
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/providers/internal/sqlopen"
 )
 
@@ -25,10 +26,12 @@ func Driver() sqlopen.Driver {
 	}
 }
 
-func open(ctx context.Context, dsn string, connect time.Duration) (sqlopen.Target, error) {
-	c, err := mysqldsn.Parse(dsn)
-	if err != nil {
-		return sqlopen.Target{}, err
+func open(ctx context.Context, text string, connect time.Duration) (sqlopen.Target, error) {
+	c, err := driver.ParseDSN(text)
+	if err != nil || strings.Contains(c.Net, ":") {
+		// The driver's error may include a part of the password. So may the network, if the "@" is
+		// missing.
+		return sqlopen.Target{}, errors.New("it cannot be parsed, or names a tls configuration that is not registered")
 	}
 	if c.AllowAllFiles || c.AllowCleartextPasswords || c.AllowOldPasswords {
 		return sqlopen.Target{}, errors.New("it has allowAllFiles, allowCleartextPasswords or allowOldPasswords, by which the server gets files or the password: remove it, or open the database in your code")
@@ -36,10 +39,10 @@ func open(ctx context.Context, dsn string, connect time.Duration) (sqlopen.Targe
 	if c.Timeout == 0 {
 		c.Timeout = connect
 	}
-	if _, query, _ := strings.Cut(dsn[strings.LastIndexByte(dsn, '/')+1:], "?"); !strings.Contains(query, "parseTime=") {
+	if _, query, _ := strings.Cut(text[strings.LastIndexByte(text, '/')+1:], "?"); !strings.Contains(query, "parseTime=") {
 		c.ParseTime = true
 	}
-	t := sqlopen.Target{Address: mysqldsn.Place(c)}
+	t := sqlopen.Target{Address: dsn.Place(c.Addr, c.DBName)}
 	probe, err := sql.Open("mysql", c.FormatDSN())
 	if err != nil {
 		return sqlopen.Target{}, errors.New("it cannot be parsed")

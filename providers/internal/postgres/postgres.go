@@ -3,13 +3,18 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"net"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"gorm.io/driver/postgres"
 
-	"github.com/snowlease/snowlease/internal/dsn/pgdsn"
+	"github.com/snowlease/snowlease/internal/dsn"
 	"github.com/snowlease/snowlease/providers/internal/sqlopen"
 )
 
@@ -23,27 +28,35 @@ func Driver() sqlopen.Driver {
 	}
 }
 
-func open(_ context.Context, dsn string, connect time.Duration) (sqlopen.Target, error) {
-	c, err := pgdsn.Parse(dsn)
+func open(_ context.Context, text string, connect time.Duration) (sqlopen.Target, error) {
+	c, err := parse(text)
 	if err != nil {
 		return sqlopen.Target{}, err
 	}
 	if c.ConnectTimeout == 0 {
-		dsn = with(dsn, fmt.Sprintf("connect_timeout=%d", max(1, (connect+time.Second-1)/time.Second)))
+		text = dsn.WithSetting(text, fmt.Sprintf("connect_timeout=%d", max(1, (connect+time.Second-1)/time.Second)))
 	}
 	return sqlopen.Target{
-		Address:   pgdsn.Place(c),
-		Dialector: postgres.Open(dsn),
+		Address:   dsn.Place(net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database),
+		Dialector: postgres.Open(text),
 	}, nil
 }
 
-// with adds a setting to a DSN of either form.
-func with(dsn, setting string) string {
-	switch {
-	case !pgdsn.IsURL(dsn):
-		return setting + " " + dsn // not at the end, where it would become part of an empty value
-	case strings.Contains(dsn, "?"):
-		return dsn + "&" + setting
+// parse parses a DSN in a form of github.com/jackc/pgx. Its error includes no part of the DSN
+// except the name of a file.
+func parse(text string) (*pgx.ConnConfig, error) {
+	if dsn.IsURL(text) && dsn.AtAfterHost(text) {
+		return nil, errors.New(`an "@" follows the host; percent-encode the reserved characters of user and password`)
 	}
-	return dsn + "?" + setting
+	if !dsn.IsURL(text) && strings.HasSuffix(text, `\`) {
+		return nil, errors.New("it ends with a backslash") // pgx would panic
+	}
+	c, err := pgx.ParseConfig(text)
+	if file := new(fs.PathError); errors.As(err, &file) {
+		return nil, fmt.Errorf("it names a file that cannot be read: %w", dsn.File(file))
+	}
+	if err != nil { // it may include a part of the password
+		return nil, errors.New("it cannot be parsed")
+	}
+	return c, nil
 }

@@ -1,4 +1,4 @@
-package pgdsn
+package postgres
 
 import (
 	"testing"
@@ -8,9 +8,9 @@ import (
 
 func TestParseNamesAFile(t *testing.T) {
 	t.Parallel()
-	_, err := Parse("host=h sslmode=verify-full sslrootcert=/nowhere/ca")
+	_, err := parse("host=h sslmode=verify-full sslrootcert=/nowhere/ca")
 	require.ErrorContains(t, err, "it names a file that cannot be read: open /nowhere/ca")
-	_, err = Parse("host=h sslmode=require sslcert=/nowhere/cert sslkey='-----BEGIN PRIVATE KEY-----MC4C'")
+	_, err = parse("host=h sslmode=require sslcert=/nowhere/cert sslkey='-----BEGIN PRIVATE KEY-----MC4C'")
 	require.ErrorContains(t, err, "as if it were the file itself")
 	require.NotContains(t, err.Error(), "MC4C")
 }
