@@ -53,7 +53,7 @@ func Open(driverName, dsn string, opts ...Option) (*Center, error) {
 // New opens no connection, as Open. It returns an error if an option is invalid, the pool
 // is nil or the dialect is unknown.
 func New(pool *sql.DB, dialect Dialect, opts ...Option) (*Center, error) {
-	return centerOn(sqlconn.New(tables, pool, sqlconn.Dialect(dialect), option.All[sqlconn.Options](opts)))
+	return centerOn(sqlconn.New(tables, pool, string(dialect), option.All[sqlconn.Options](opts)))
 }
 
 func centerOn(c *sqlconn.Conn, err error) (*Center, error) {

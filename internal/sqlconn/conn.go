@@ -46,11 +46,17 @@ type Conn struct {
 	tables   Tables
 	dialect  *dialect
 	given    *sql.DB // unless Own
-	opened   ownPool
 	warnings []string
 
+	// A pool of its own opens at its first use, so that an unused one needs no Close, and again for
+	// a worker that starts after a Close.
+	open   func() *sql.DB
+	mu     sync.Mutex
+	opened *sql.DB
+	closed bool
+
 	home       atomic.Pointer[home] // nil until the first call
-	parts      map[string]string    // the statements of the dialect
+	parts      map[string]statement // the statements of the dialect
 	statements atomic.Pointer[statements]
 	known      atomic.Bool // the statements fit the server
 }
@@ -73,7 +79,7 @@ func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Set.App == nil || driverName != string(SQLite) { // a trimmed DSN would name another file than the application's
+	if c.Set.App == nil || driverName != sqlite.name { // a trimmed DSN would name another file than the application's
 		text = dsn.Trim(text)
 	}
 	if err := dsn.Plain(text); err != nil {
@@ -81,7 +87,7 @@ func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 	}
 	var (
 		d    driver.Driver
-		name = Dialect(driverName)
+		name = driverName
 	)
 	if app := c.Set.App; app != nil {
 		d = app.Driver()
@@ -96,7 +102,7 @@ func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 	}
 	c.Name = c.dialect.nameOf(text)
 	why := c.Set.Share
-	if why == "" && c.dialect.inMemory != nil && c.dialect.inMemory(text) {
+	if why == "" && c.dialect.file && sqlitedsn.InMemory(text) {
 		why = "the database is in memory"
 	}
 	switch {
@@ -115,7 +121,7 @@ func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 	if err := connector.parse(text); err != nil {
 		return nil, err
 	}
-	c.Own, c.opened.open = true, func() *sql.DB {
+	c.Own, c.open = true, func() *sql.DB {
 		pool := sql.OpenDB(connector)
 		pool.SetMaxOpenConns(2)
 		pool.SetConnMaxLifetime(10 * time.Minute) // follows a host name that moves to another server
@@ -128,7 +134,7 @@ func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 }
 
 // New returns a Conn on a pool of the caller.
-func New(t Tables, pool *sql.DB, dialect Dialect, opts ...Option) (*Conn, error) {
+func New(t Tables, pool *sql.DB, dialect string, opts ...Option) (*Conn, error) {
 	c, err := newConn(t, opts)
 	if err != nil {
 		return nil, err
@@ -136,14 +142,13 @@ func New(t Tables, pool *sql.DB, dialect Dialect, opts ...Option) (*Conn, error)
 	if pool == nil {
 		return nil, errors.New("dbseq: the pool is nil: give a *sql.DB, or call Open with a DSN")
 	}
-	c.Name, c.given = string(dialect), pool
+	c.Name, c.given = dialect, pool
 	return c, c.speak(dialect)
 }
 
 // Beside returns a Conn for other tables of the same database. It has its own pool if c has one.
 func (c *Conn) Beside(t Tables) *Conn {
-	b := &Conn{Set: c.Set, Name: c.Name, Own: c.Own, tables: t, dialect: c.dialect, given: c.given, warnings: c.warnings}
-	b.opened.open = c.opened.open
+	b := &Conn{Set: c.Set, Name: c.Name, Own: c.Own, tables: t, dialect: c.dialect, given: c.given, open: c.open, warnings: c.warnings}
 	b.load()
 	return b
 }
@@ -153,7 +158,12 @@ func (c *Conn) Pool() *sql.DB {
 	if c.given != nil {
 		return c.given
 	}
-	return c.opened.get()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.opened == nil {
+		c.opened = c.open()
+	}
+	return c.opened
 }
 
 // Close closes the pool if it belongs to the Conn. Calls then fail until Reopen.
@@ -161,46 +171,24 @@ func (c *Conn) Close() error {
 	if c.given != nil {
 		return nil
 	}
-	return c.opened.shut()
+	pool := c.Pool()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	return pool.Close()
 }
 
 // Reopen lets the next call open a pool that was closed.
 func (c *Conn) Reopen() {
-	c.opened.mu.Lock()
-	defer c.opened.mu.Unlock()
-	if c.opened.closed {
-		c.opened.db, c.opened.closed = nil, false
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		c.opened, c.closed = nil, false
 	}
-}
-
-// An ownPool opens at its first use, so that an unused one needs no Close, and again for a worker
-// that starts after a Close.
-type ownPool struct {
-	open   func() *sql.DB
-	mu     sync.Mutex
-	db     *sql.DB
-	closed bool
-}
-
-func (p *ownPool) get() *sql.DB {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.db == nil {
-		p.db = p.open()
-	}
-	return p.db
-}
-
-func (p *ownPool) shut() error {
-	db := p.get()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	return db.Close()
 }
 
 // find returns a driver that is registered with database/sql.
-func find(name, text string) (Dialect, driver.Driver, error) {
+func find(name, text string) (string, driver.Driver, error) {
 	var (
 		all   []string
 		known *dialect
@@ -226,7 +214,7 @@ func find(name, text string) (Dialect, driver.Driver, error) {
 }
 
 // speak sets the dialect.
-func (c *Conn) speak(name Dialect) error {
+func (c *Conn) speak(name string) error {
 	if c.dialect = dialects[name]; c.dialect == nil {
 		return fmt.Errorf("dbseq: the dialect %q is not supported: use mysql, postgres or sqlite", name)
 	}
@@ -246,7 +234,7 @@ func (c *Conn) use(incarnation string) {
 	if c.Set.Clock != "" {
 		now = strings.ReplaceAll(c.Set.Clock, "{clock}", now)
 	}
-	c.statements.Store(c.dialect.filled(c.qualified(), now, incarnation))
+	c.statements.Store(c.dialect.filled(c.parts, c.qualified(), now, incarnation))
 	c.known.Store(incarnation != unknown)
 }
 

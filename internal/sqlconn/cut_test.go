@@ -40,7 +40,7 @@ func TestPoolAfterACutWithWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := new(cuttable)
 		d.cut.Store(true)
-		c, err := newConnector(d, dialects[Postgres], "host=db dbname=app")
+		c, err := newConnector(d, dialects["postgres"], "host=db dbname=app")
 		require.NoError(t, err)
 		pool := sql.OpenDB(c)
 		defer pool.Close()

@@ -6,16 +6,7 @@ import (
 	"database/sql/driver"
 	"slices"
 	"strconv"
-)
-
-// A Dialect is a kind of SQL database.
-type Dialect string
-
-// The dialects.
-const (
-	MySQL    Dialect = "mysql" // also MariaDB
-	Postgres Dialect = "postgres"
-	SQLite   Dialect = "sqlite"
+	"strings"
 )
 
 // A dialect is the part of the package that differs between kinds of database. The statements of
@@ -23,7 +14,7 @@ const (
 // or complete them, and schema/NAME.sql creates the tables of a package. To add an engine, see
 // CONTRIBUTING.md. TestDialects lists the fields that each dialect needs; the others may be zero.
 type dialect struct {
-	name Dialect
+	name string
 	file bool // a file that one connection at a time writes: no server, accounts or replicas
 
 	// SQL expressions. clock is the server's time in Unix milliseconds, whatever the time zone of
@@ -61,16 +52,13 @@ type dialect struct {
 	// place returns the location of the database for people, without user, password and parameters.
 	// It leaves out what it cannot parse with certainty.
 	place func(dsn string) string
-	// inMemory reports whether the database is in memory. A second connection would see another
-	// database, or none.
-	inMemory func(dsn string) bool
 
 	// examine judges the settings of the server.
 	examine func(x *examination, ctx context.Context, has map[string]string)
 	// crashSafe is the ALTER TABLE clause that makes a table survive a crash.
 	crashSafe string
-	// remedy returns the remedy for an error that has no code of its own.
-	remedy func(err error) string
+	// hints are remedies for errors without a code of their own, by a part of their messages.
+	hints [][2]string
 	codes
 }
 
@@ -97,7 +85,7 @@ type codes struct {
 }
 
 // dialects are the dialects that New and Open accept.
-var dialects = map[Dialect]*dialect{MySQL: &mysql, Postgres: &postgres, SQLite: &sqlite}
+var dialects = map[string]*dialect{mysql.name: &mysql, postgres.name: &postgres, sqlite.name: &sqlite}
 
 // Gaps reports whether an UPDATE of a missing row locks the gap of that row. Two transactions
 // that then insert the row wait for each other.
@@ -113,10 +101,20 @@ func (c *Conn) is(err error, codes []string) bool {
 		c.dialect.extended && slices.Contains(codes, strconv.FormatInt(number&0xff, 10))
 }
 
+// hint returns the remedy for an error without a code of its own, or "".
+func (d *dialect) hint(err error) string {
+	for _, h := range d.hints {
+		if strings.Contains(err.Error(), h[0]) {
+			return h[1]
+		}
+	}
+	return ""
+}
+
 // nameOf returns a name of the database for people.
 func (d *dialect) nameOf(dsn string) string {
 	if place := d.place(dsn); place != "" {
-		return string(d.name) + " " + place
+		return d.name + " " + place
 	}
-	return string(d.name)
+	return d.name
 }

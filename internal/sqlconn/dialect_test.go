@@ -19,13 +19,13 @@ var (
 // run time.
 func TestDialects(t *testing.T) {
 	t.Parallel()
-	drivers := map[string]Dialect{}
+	drivers := map[string]string{}
 	for name, d := range dialects {
 		for driver := range d.drivers {
 			require.Empty(t, drivers[driver], "%s is a driver of %s too", driver, name)
 			drivers[driver] = name
 		}
-		t.Run(string(name), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, name, d.name)
 			for what, has := range map[string]bool{
@@ -52,10 +52,7 @@ func TestDialects(t *testing.T) {
 					names = append(names, "create "+name)
 				}
 				for _, incarnation := range []string{"", "'x'"} {
-					q := map[string]statement{}
-					for name, part := range d.parts(tables) {
-						q[name] = d.statement(part, d.filled("home.pre_", d.clock, incarnation).fill)
-					}
+					q := d.filled(d.parts(tables), "home.pre_", d.clock, incarnation).all
 					for _, name := range names {
 						require.NotEmpty(t, q[name].text, "no statement is called %s", name)
 					}

@@ -14,28 +14,27 @@ import (
 func TestNameShowsNoSecret(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		dialect   Dialect
-		dsn, want string
+		dialect, dsn, want string
 	}{
-		{MySQL, "app:secret@tcp(127.0.0.1:3306)/app?parseTime=true", "mysql 127.0.0.1:3306/app"},
-		{MySQL, "app:se@cr/e?t@tcp(db.example:3306)/app", "mysql db.example:3306/app"},
-		{MySQL, "secret@unix(/run/mysqld/mysqld.sock)/app", "mysql /run/mysqld/mysqld.sock/app"},
-		{MySQL, "app:secret@/app", "mysql"},
-		{MySQL, "app:secret@tcp(h:1)/app?loc=Asia/Tokyo", "mysql h:1/app"},
-		{MySQL, "", "mysql"},
-		{Postgres, "postgres://app:secret@db:5432/app?password=secret", "postgres db:5432/app"},
-		{Postgres, "postgres://app:sec%ret@db:5432/app", "postgres"},
-		{Postgres, "host=db user=app password=secret dbname=app port=6432", "postgres db:6432/app"},
-		{Postgres, "host=db password='a host=secret' dbname=app", "postgres"},
-		{Postgres, "host=db password = host=secret", "postgres"},
-		{Postgres, "user=app password=secret", "postgres"},
-		{Postgres, "postgres://app@db/app&password=secret", "postgres db"},
-		{Postgres, "postgres://app@db:1,db2:2/app-$.1", "postgres db:1,db2:2/app-$.1"},
-		{Postgres, "postgres://db/app user=app password=secret", "postgres db"},
-		{Postgres, "host=db dbname=app;password=secret", "postgres db:5432"},
-		{Postgres, "host=db;password=secret dbname=app", "postgres"},
-		{SQLite, "file:/data/app.db?_auth_pass=secret", "sqlite /data/app.db"},
-		{SQLite, "", "sqlite"},
+		{"mysql", "app:secret@tcp(127.0.0.1:3306)/app?parseTime=true", "mysql 127.0.0.1:3306/app"},
+		{"mysql", "app:se@cr/e?t@tcp(db.example:3306)/app", "mysql db.example:3306/app"},
+		{"mysql", "secret@unix(/run/mysqld/mysqld.sock)/app", "mysql /run/mysqld/mysqld.sock/app"},
+		{"mysql", "app:secret@/app", "mysql"},
+		{"mysql", "app:secret@tcp(h:1)/app?loc=Asia/Tokyo", "mysql h:1/app"},
+		{"mysql", "", "mysql"},
+		{"postgres", "postgres://app:secret@db:5432/app?password=secret", "postgres db:5432/app"},
+		{"postgres", "postgres://app:sec%ret@db:5432/app", "postgres"},
+		{"postgres", "host=db user=app password=secret dbname=app port=6432", "postgres db:6432/app"},
+		{"postgres", "host=db password='a host=secret' dbname=app", "postgres"},
+		{"postgres", "host=db password = host=secret", "postgres"},
+		{"postgres", "user=app password=secret", "postgres"},
+		{"postgres", "postgres://app@db/app&password=secret", "postgres db"},
+		{"postgres", "postgres://app@db:1,db2:2/app-$.1", "postgres db:1,db2:2/app-$.1"},
+		{"postgres", "postgres://db/app user=app password=secret", "postgres db"},
+		{"postgres", "host=db dbname=app;password=secret", "postgres db:5432"},
+		{"postgres", "host=db;password=secret dbname=app", "postgres"},
+		{"sqlite", "file:/data/app.db?_auth_pass=secret", "sqlite /data/app.db"},
+		{"sqlite", "", "sqlite"},
 	} {
 		require.Equal(t, c.want, dialects[c.dialect].nameOf(c.dsn), c.dsn)
 	}
@@ -45,10 +44,10 @@ func TestMySQLDSN(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]string{
 		"u:p@tcp(h:1)/app": "u:p@tcp(h:1)/app?autocommit=1&interpolateParams=true",
-		"u:p?a/b@tcp(h:1)/app?parseTime=true&autocommit=0":         "u:p?a/b@tcp(h:1)/app?autocommit=1&parseTime=true&interpolateParams=true",
-		"u@/app?interpolateParams=false&timeout=2s":                "u@/app?autocommit=1&interpolateParams=false&timeout=2s",
-		"u@/app?charset=gbk&collation=gbk_chinese_ci&tls=skip-ver": "u@/app?autocommit=1&tls=skip-ver&interpolateParams=true",
-		"u@/app?allowAllFiles=true&tls=true":                       "u@/app?autocommit=1&tls=true&interpolateParams=true",
+		"u:p?a/b@tcp(h:1)/app?parseTime=true&autocommit=0":         "u:p?a/b@tcp(h:1)/app?autocommit=1&interpolateParams=true&parseTime=true",
+		"u@/app?interpolateParams=false&timeout=2s":                "u@/app?autocommit=1&interpolateParams=true&interpolateParams=false&timeout=2s",
+		"u@/app?charset=gbk&collation=gbk_chinese_ci&tls=skip-ver": "u@/app?autocommit=1&interpolateParams=true&tls=skip-ver",
+		"u@/app?allowAllFiles=true&tls=true":                       "u@/app?autocommit=1&interpolateParams=true&tls=true",
 		"nonsense":                                                 "nonsense",
 	} {
 		require.Equal(t, want, mysqlDSN(dsn), dsn)
@@ -70,18 +69,6 @@ func TestPostgresDSN(t *testing.T) {
 		require.Equal(t, want, postgresDSN(dsn, stdlib.GetDefaultDriver()), dsn)
 		require.Equal(t, dsn, postgresDSN(dsn, otherDriver{}), "only pgx knows the setting")
 	}
-}
-
-func TestInMemory(t *testing.T) {
-	t.Parallel()
-	for dsn, want := range map[string]bool{
-		":memory:": true, "file::memory:?cache=shared": true, "file:x?mode=memory&cache=shared": true,
-		"file:/x?vfs=memdb": true, "": true, "file:?mode=rwc": true,
-		"app.db": false, "file:/data/app.db?_pragma=journal_mode(WAL)": false,
-	} {
-		require.Equal(t, want, sqlite.inMemory(dsn), dsn)
-	}
-	require.Nil(t, mysql.inMemory, "whatever the DSN")
 }
 
 // FuzzDSN: an extended DSN leads to the same database as the same user, and the name

@@ -20,6 +20,10 @@ func codeOf(err error) (number int64, state string) {
 	if errors.As(err, &s) {
 		return 0, s.SQLState()
 	}
+	var c interface{ Code() int }
+	if errors.As(err, &c) {
+		return int64(c.Code()), ""
+	}
 	return numberOf(err), ""
 }
 
@@ -27,16 +31,12 @@ func numberOf(err error) int64 {
 	if err == nil {
 		return 0
 	}
-	v := reflect.ValueOf(err)
-	if m := v.MethodByName("Code"); m.IsValid() && m.Type().NumIn() == 0 && m.Type().NumOut() == 1 {
-		if n, ok := integer(m.Call(nil)[0]); ok {
-			return n
-		}
-	}
-	if v = reflect.Indirect(v); v.Kind() == reflect.Struct {
+	if v := reflect.Indirect(reflect.ValueOf(err)); v.Kind() == reflect.Struct {
 		for _, name := range []string{"Number", "Code"} {
-			if n, ok := integer(v.FieldByName(name)); ok {
-				return n
+			if n := v.FieldByName(name); n.CanInt() {
+				return n.Int()
+			} else if n.CanUint() {
+				return int64(n.Uint())
 			}
 		}
 	}
@@ -48,18 +48,6 @@ func numberOf(err error) int64 {
 		}
 	}
 	return numberOf(errors.Unwrap(err))
-}
-
-func integer(v reflect.Value) (int64, bool) {
-	switch {
-	case !v.IsValid():
-		return 0, false
-	case v.CanInt():
-		return v.Int(), true
-	case v.CanUint():
-		return int64(v.Uint()), true
-	}
-	return 0, false
 }
 
 // Transient reports whether a statement lost against another and changed nothing.
@@ -107,8 +95,8 @@ func (c *Conn) Wrap(ctx context.Context, what string, err error) error {
 		hint = ": the file was deleted or replaced while it was in use: stop all processes before you do that"
 	case c.is(err, c.dialect.readOnlyFile):
 		setup = "the file or the folder is read-only: " + makeWritable
-	case c.dialect.remedy != nil && c.dialect.remedy(err) != "":
-		hint = ": " + c.dialect.remedy(err)
+	case c.dialect.hint(err) != "":
+		hint = ": " + c.dialect.hint(err)
 	case c.readOnly(err):
 		hint = ": the server is read-only or a replica: use the DSN of the primary"
 	case c.is(err, c.dialect.denied):
@@ -130,17 +118,11 @@ func (e advised) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
 
 // answer reports whether err is an answer of the protocol, not a failure.
 func answer(err error) bool {
-	var (
-		full       *lease.NoFreeWorkerError
-		quarantine *lease.QuarantineError
-		mismatch   *lease.MismatchError
-		clock      *lease.ClockError
-	)
 	for _, e := range []error{lease.ErrLost, lease.ErrExists, numberstore.ErrUnknown, numberstore.ErrEnd, numberstore.ErrExists, numberstore.ErrClock} {
 		if errors.Is(err, e) {
 			return true
 		}
 	}
-	return errors.As(err, &full) ||
-		errors.As(err, &quarantine) || errors.As(err, &mismatch) || errors.As(err, &clock)
+	return errors.As(err, new(*lease.NoFreeWorkerError)) || errors.As(err, new(*lease.QuarantineError)) ||
+		errors.As(err, new(*lease.MismatchError)) || errors.As(err, new(*lease.ClockError))
 }

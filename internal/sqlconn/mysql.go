@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 var mysql = dialect{
-	name:    MySQL,
+	name:    "mysql", // also MariaDB
 	clock:   `TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000`,
 	quote:   "`",
 	commits: true,
@@ -120,20 +121,12 @@ func mysqlDSN(dsn string) string {
 	}
 	head, query, _ := strings.Cut(dsn[slash:], "?")
 	head = dsn[:slash] + head
-	params := []string{"autocommit=1"}
-	interpolate := true
+	params := []string{"autocommit=1", "interpolateParams=true"}
 	for _, p := range strings.Split(query, "&") {
 		key, _, _ := strings.Cut(p, "=")
-		switch key {
-		case "", "autocommit", "charset", "collation", "allowAllFiles":
-			continue
-		case "interpolateParams":
-			interpolate = false
+		if !slices.Contains([]string{"", "autocommit", "charset", "collation", "allowAllFiles"}, key) {
+			params = append(params, p) // after interpolateParams, which the DSN may turn off
 		}
-		params = append(params, p)
-	}
-	if interpolate {
-		params = append(params, "interpolateParams=true")
 	}
 	return head + "?" + strings.Join(params, "&")
 }

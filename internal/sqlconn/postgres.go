@@ -17,7 +17,7 @@ import (
 // Operators and functions are called with exactly the types that pg_catalog defines. Otherwise
 // PostgreSQL would prefer one that somebody else has created in the schema of the tables.
 var postgres = dialect{
-	name:  Postgres,
+	name:  "postgres",
 	clock: `(EXTRACT(EPOCH FROM statement_timestamp())::numeric * 1000::numeric)::bigint`,
 	// A promotion changes the timeline in the names of the WAL files immediately, but in the control
 	// file only later. If one backend crashes, the postmaster restarts the others without changing
@@ -38,13 +38,12 @@ var postgres = dialect{
 	place:     postgresPlace,
 	examine:   (*examination).postgres,
 	crashSafe: "SET LOGGED",
-	remedy: func(err error) string {
-		for _, h := range poolerHints {
-			if strings.Contains(err.Error(), h[0]) {
-				return h[1]
-			}
-		}
-		return ""
+	// Errors of PgBouncer, and those that its mixing of sessions causes.
+	hints: [][2]string{
+		{"query_wait_timeout", "PgBouncer has no free connection to the server: raise default_pool_size, or give snowlease an account of its own, which gets a pool of its own"},
+		{"statement pooling mode", "set pool_mode = transaction (or session) in PgBouncer"},
+		{"unsupported startup parameter", "PgBouncer refuses this setting of the DSN: remove it there, and set it by ALTER ROLE"},
+		{`prepared statement "`, "a pooler mixes up prepared statements: set default_query_exec_mode=exec in the DSN"},
 	},
 	codes: codes{
 		transient: []string{"40001", "40P01", "55P03"}, // serialization failure, deadlock, lock not available
@@ -100,15 +99,6 @@ func postgresPlace(text string) string {
 		return ""
 	}
 	return dsn.Place(part["host"]+":"+part["port"], part["dbname"])
-}
-
-// poolerHints are remedies for errors of PgBouncer, and for errors that its mixing of sessions
-// causes, by a part of their messages.
-var poolerHints = [][2]string{
-	{"query_wait_timeout", "PgBouncer has no free connection to the server: raise default_pool_size, or give snowlease an account of its own, which gets a pool of its own"},
-	{"statement pooling mode", "set pool_mode = transaction (or session) in PgBouncer"},
-	{"unsupported startup parameter", "PgBouncer refuses this setting of the DSN: remove it there, and set it by ALTER ROLE"},
-	{`prepared statement "`, "a pooler mixes up prepared statements: set default_query_exec_mode=exec in the DSN"},
 }
 
 func (x *examination) postgres(ctx context.Context, has map[string]string) {

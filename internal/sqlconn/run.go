@@ -137,10 +137,7 @@ func (c *Conn) Exec(ctx context.Context, tx Runner, name string, a Args) (n int6
 		_, n, err = c.run(ctx, on, name, a)
 		return err
 	})
-	if err != nil {
-		return 0, err // also if the commit failed
-	}
-	return n, nil
+	return n, err
 }
 
 // ExecOnce is Exec on the pool without retries, for callers that have other work after losing
@@ -150,10 +147,7 @@ func (c *Conn) ExecOnce(ctx context.Context, name string, a Args) (n int64, err 
 		_, n, err = c.run(ctx, on, name, a)
 		return err
 	})
-	if err != nil {
-		return 0, c.checked(err) // also if the commit failed
-	}
-	return n, nil
+	return n, c.checked(err)
 }
 
 func (c *Conn) run(ctx context.Context, on Runner, name string, a Args) (sql.Result, int64, error) {

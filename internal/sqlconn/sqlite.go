@@ -16,7 +16,7 @@ import (
 )
 
 var sqlite = dialect{
-	name:        SQLite,
+	name:        "sqlite",
 	file:        true,
 	quote:       `"`,
 	clock:       `CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)`, // the host's
@@ -37,17 +37,10 @@ var sqlite = dialect{
 		path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
 		return path
 	},
-	inMemory: func(dsn string) bool {
-		path, query, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
-		return path == "" || strings.Contains(path, ":memory:") || strings.Contains(query, "mode=memory") || strings.Contains(query, "vfs=memdb")
-	},
 	examine: (*examination).sqlite,
-	remedy: func(err error) string {
-		if errors.Is(err, context.DeadlineExceeded) {
-			return "on SQLite only one transaction writes at a time: do not call this within a transaction that writes"
-		}
-		return ""
-	},
+	hints: [][2]string{{
+		context.DeadlineExceeded.Error(), "on SQLite only one transaction writes at a time: do not call this within a transaction that writes",
+	}},
 	codes: codes{
 		transient:    []string{"5", "6"}, // busy, locked
 		noTable:      []string{"1"},      // there is no separate code

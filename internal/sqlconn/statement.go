@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 )
 
 //go:embed sql/*.sql
@@ -28,30 +27,20 @@ type statement struct {
 	names []string // of the parameters, in order
 }
 
-// statements are the statements of a dialect that were used, with the SQL expressions of the
-// server's clock and incarnation filled in.
+// statements are the statements of a dialect by name, with the SQL expressions of the server's
+// clock and incarnation filled in.
 type statements struct {
 	incarnation string
-	fill        *strings.Replacer
-	mu          sync.Mutex
 	all         map[string]statement
 }
 
 // named returns the statement of that name.
 func (c *Conn) named(name string) statement {
-	s := c.statements.Load()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	found, ok := s.all[name]
-	if !ok {
-		part, known := c.parts[name]
-		if !known {
-			panic("dbseq: no statement of " + string(c.dialect.name) + " is called " + name) // a bug in this module
-		}
-		found = c.dialect.statement(part, s.fill)
-		s.all[name] = found
+	s, known := c.statements.Load().all[name]
+	if !known {
+		panic("dbseq: no statement of " + c.dialect.name + " is called " + name) // a bug in this module
 	}
-	return found
+	return s
 }
 
 func (s statement) bind(a Args) []any {
@@ -70,29 +59,28 @@ func (s statement) bind(a Args) []any {
 // server rejects a statement that contains it.
 const unknown = "{incarnation}"
 
-// parts returns the statements of a dialect by name, as in the files. Most processes use only a
-// few, so each is completed when it is used.
-func (d *dialect) parts(t Tables) map[string]string {
-	found := map[string]string{}
+// parts returns the statements of a dialect by name, without the expressions that filled adds.
+func (d *dialect) parts(t Tables) map[string]statement {
+	found := map[string]statement{}
 	common, _ := fs.Glob(t.Files, "sql/*.sql")
-	own := "sql/" + string(d.name) + ".sql"
-	for _, text := range append(read(t.Files, append(common, "schema/"+string(d.name)+".sql")...), read(files, "sql/server.sql", own)...) {
+	own := "sql/" + d.name + ".sql"
+	for _, text := range append(read(t.Files, append(common, "schema/"+d.name+".sql")...), read(files, "sql/server.sql", own)...) {
 		for part := range strings.SplitSeq(text, ";\n") {
 			if _, after, ok := strings.Cut(part, "-- name: "); ok {
 				name, text, _ := strings.Cut(after, "\n")
-				found[name] = text
+				found[name] = d.statement(text)
 			} else if _, after, ok := strings.Cut(part, "CREATE TABLE snowlease_"); ok {
 				table, _, _ := strings.Cut(after, " ")
-				found["create "+table] = part
+				found["create "+table] = d.statement(part)
 			}
 		}
 	}
 	return found
 }
 
-// filled returns statements for tables with a prefix. now and incarnation are SQL expressions. If
+// filled completes parts for tables with a prefix. now and incarnation are SQL expressions. If
 // incarnation is empty, statements do not compare it.
-func (d *dialect) filled(prefix, now, incarnation string) *statements {
+func (d *dialect) filled(parts map[string]statement, prefix, now, incarnation string) *statements {
 	s := &statements{incarnation: incarnation, all: map[string]statement{}}
 	same := "incarnation = " + incarnation
 	if d.repeats != "" {
@@ -101,16 +89,18 @@ func (d *dialect) filled(prefix, now, incarnation string) *statements {
 	if incarnation == "" {
 		incarnation, same = d.write("''"), "1 = 1"
 	}
-	s.fill = strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
+	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
+	for name, part := range parts {
+		s.all[name] = statement{fill.Replace(part.text), part.names}
+	}
 	return s
 }
 
 // answered is true if the server is the one of the parameter, or no server is known.
 const answered = "(COALESCE(:server, '') = '' OR EXISTS (SELECT 1 FROM (SELECT :server AS incarnation) AS seen WHERE {same}))"
 
-// statement completes a statement: it removes comments, binds parameters and fills in
-// expressions.
-func (d *dialect) statement(part string, fill *strings.Replacer) statement {
+// statement removes comments from a part, translates it and binds its parameters.
+func (d *dialect) statement(part string) statement {
 	var lines []string
 	for line := range strings.SplitSeq(part, "\n") {
 		line, _, _ = strings.Cut(line, "--")
@@ -119,7 +109,7 @@ func (d *dialect) statement(part string, fill *strings.Replacer) statement {
 		}
 	}
 	text, names := d.bound(d.write(strings.NewReplacer("{numbers}", d.numbers, "{answered}", answered).Replace(strings.Join(lines, "\n"))))
-	return statement{fill.Replace(text), names}
+	return statement{text, names}
 }
 
 // bound replaces :name by the parameters of the dialect, and returns their names in order.

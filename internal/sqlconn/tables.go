@@ -16,7 +16,7 @@ type Tables struct {
 	Damaged string   // the remedy for a row that the package cannot have written
 }
 
-func (c *Conn) definition() string { return c.tables.Schema + "/" + string(c.dialect.name) + ".sql" }
+func (c *Conn) definition() string { return c.tables.Schema + "/" + c.dialect.name + ".sql" }
 
 func (c *Conn) grants() string {
 	return "grant the account " + strings.ReplaceAll(c.tables.Rights, "snowlease_", c.Set.Prefix)

@@ -26,13 +26,19 @@ func IsPath(text string) bool {
 	return dsn.Plain(path) == nil && !strings.Contains(path, "://") && !strings.Contains(login, "@") && !setting.MatchString(path) && !strings.Contains(path, "${")
 }
 
+// InMemory reports whether a DSN names a database in memory. A second connection would see another
+// database, or none.
+func InMemory(text string) bool {
+	path, query, _ := strings.Cut(strings.TrimPrefix(text, "file:"), "?")
+	return path == "" || strings.Contains(path, ":memory:") || strings.Contains(query, "mode=memory") || strings.Contains(query, "vfs=memdb")
+}
+
 // Absolute returns dsn with an absolute path, so that a later os.Chdir does not lead to another
 // file. It does not change the DSN of a database in memory or of another VFS.
 func Absolute(dsn string) string {
 	whole, query, _ := strings.Cut(dsn, "?")
 	path, isURI := strings.CutPrefix(whole, "file:")
-	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "/") || strings.Contains(path, ":memory:") ||
-		strings.Contains(query, "mode=memory") || strings.Contains(query, "vfs=") || isURI && filepath.Separator != '/' {
+	if InMemory(dsn) || filepath.IsAbs(path) || strings.HasPrefix(path, "/") || strings.Contains(query, "vfs=") || isURI && filepath.Separator != '/' {
 		return dsn
 	}
 	folder, err := filepath.Abs(".")

@@ -42,3 +42,14 @@ func TestAbsoluteBelowAQuestionMark(t *testing.T) {
 	require.Equal(t, "app.db", sqlitedsn.Absolute("app.db"))
 	require.Equal(t, "file:"+filepath.Dir(folder)+"/a%3fb/app.db", sqlitedsn.Absolute("file:app.db"))
 }
+
+func TestInMemory(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]bool{
+		":memory:": true, "file::memory:?cache=shared": true, "file:x?mode=memory&cache=shared": true,
+		"file:/x?vfs=memdb": true, "": true, "file:?mode=rwc": true,
+		"app.db": false, "file:/data/app.db?_pragma=journal_mode(WAL)": false,
+	} {
+		require.Equal(t, want, sqlitedsn.InMemory(dsn), dsn)
+	}
+}
