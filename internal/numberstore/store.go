@@ -5,7 +5,6 @@ package numberstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -41,7 +40,7 @@ type Creator interface {
 	Create(ctx context.Context, name string, start int64) error
 }
 
-// A Request asks for numbers.
+// A Request asks for numbers. Whoever makes it has checked its fields, as part of a configuration.
 type Request struct {
 	// Name is the name of a record: see Key.
 	Name string
@@ -106,28 +105,6 @@ func (r Request) CheckClock(now int64) error {
 	return fmt.Errorf("%w: %q is asked for a number between %s and %s, and the clock of the store is at %s: set the clocks by NTP", ErrClock, r.Name, at(r.NotBefore), at(r.NotAfter), at(now))
 }
 
-// Validate returns an error that joins all problems of r, or nil. The error wraps ErrRequest.
-func (r Request) Validate() error {
-	errs := []error{CheckName(r.Name)}
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if r.N < 1 || r.N > MaxReservation {
-		fault("%d numbers are requested: request 1 to %d", r.N, MaxReservation)
-	}
-	if r.Start < 1 || r.Max < r.Start {
-		fault("start %d and maximum %d: give 1 <= start <= maximum", r.Start, r.Max)
-	}
-	if r.NotBefore < 0 || r.NotAfter < r.NotBefore {
-		fault("the clock is to be between %d and %d", r.NotBefore, r.NotAfter)
-	}
-	if r.Above < 0 {
-		fault("above %d is negative", r.Above)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%w: %w", ErrRequest, err)
-	}
-	return nil
-}
-
 // A Range is the numbers from First to Last, both inclusive.
 type Range struct{ First, Last int64 }
 
@@ -138,13 +115,13 @@ func (r Range) Len() int64 { return r.Last - r.First + 1 }
 // history, which namespaces share, have no namespace.
 func Key(namespace, name string) string { return namespace + "/" + name }
 
-// CheckName returns an error unless name has the form of a Key, with at most 128 characters of
+// CheckName returns an ErrRequest unless name has the form of a Key, with at most 128 characters of
 // A-Z a-z 0-9 . _ - in addition to the slash.
 func CheckName(name string) error {
 	namespace, rest, ok := strings.Cut(name, "/")
 	all := namespace + rest
 	if !ok || len(all) > maxName || strings.Trim(all, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") != "" {
-		return fmt.Errorf("the name %s is not a namespace, a slash and a name, such as shop/orders, with at most %d characters of A-Z a-z 0-9 . _ -", printable.Quote(name), maxName)
+		return fmt.Errorf("%w: the name %s is not a namespace, a slash and a name, such as shop/orders, with at most %d characters of A-Z a-z 0-9 . _ -", ErrRequest, printable.Quote(name), maxName)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func check(r numberstore.Request) error {
 	if r.NotAfter != 0 {
 		return fmt.Errorf("%w: Redis reserves at any time: use SQL", numberstore.ErrRequest)
 	}
-	return r.Validate()
+	return numberstore.CheckName(r.Name)
 }
 
 // Reserve implements numbers.Store. Errors are numbers.ErrUnknown, numbers.ErrEnd,
@@ -108,7 +108,7 @@ func (s *Store) Advance(ctx context.Context, name string, above int64) error {
 // are numbers.ErrUnknown, numberstore.ErrRequest, lease.ErrDamaged, and errors of package
 // redisseq.
 func (s *Store) HighWater(ctx context.Context, name string) (given int64, err error) {
-	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
+	if err := numberstore.CheckName(name); err != nil {
 		return 0, err
 	}
 	const verb = "look at"
@@ -123,7 +123,7 @@ func (s *Store) HighWater(ctx context.Context, name string) (given int64, err er
 }
 
 func (s *Store) make(ctx context.Context, verb, name string, start int64) error {
-	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
+	if err := numberstore.CheckName(name); err != nil {
 		return err
 	}
 	_, err := deal(ctx, s.Conn, redisconn.Call{Verb: verb, Name: name, Script: create, Args: []any{verb, start - 1}, Waits: true}, "segment")

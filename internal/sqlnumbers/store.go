@@ -65,12 +65,9 @@ func (s *Store) Warnings() []string { return s.conn.Warnings() }
 func (s *Store) String() string { return s.conn.Name }
 
 // Reserve implements numbers.Store. It takes one statement once the name exists. Errors:
-// numbers.ErrUnknown, numbers.ErrEnd, numbers.ErrClock, numberstore.ErrRequest, lease.ErrDamaged, and
-// in a transaction numberstore.ErrTransaction.
+// numbers.ErrUnknown, numbers.ErrEnd, numbers.ErrClock, lease.ErrDamaged, and in a transaction
+// numberstore.ErrTransaction.
 func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (got numberstore.Range, err error) {
-	if err := r.Validate(); err != nil {
-		return numberstore.Range{}, err
-	}
 	added := false // a name that is missing again was lost, perhaps after other callers got numbers
 	err = s.with(ctx, "reserve numbers of %q", r.Name, func(ctx context.Context) error {
 		err := s.outside(ctx, r)
@@ -145,7 +142,7 @@ func (n *names) add(name string) {
 // Create creates a name for administrators. The name includes the namespace, such as shop/orders.
 // Its first number is start, at least 1. Errors: numbers.ErrExists, numberstore.ErrRequest.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
-	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
+	if err := numberstore.CheckName(name); err != nil {
 		return err
 	}
 	return s.with(ctx, "create %q", name, func(ctx context.Context) error {
@@ -162,7 +159,7 @@ func (s *Store) Create(ctx context.Context, name string, start int64) error {
 // HighWater returns the greatest number issued for a name, or 0. Errors: numbers.ErrUnknown,
 // numberstore.ErrRequest, lease.ErrDamaged.
 func (s *Store) HighWater(ctx context.Context, name string) (given int64, err error) {
-	if err := (numberstore.Request{Name: name, N: 1, Start: 1, Max: 1}).Validate(); err != nil {
+	if err := numberstore.CheckName(name); err != nil {
 		return 0, err
 	}
 	err = s.with(ctx, "look at %q", name, func(ctx context.Context) (err error) {
@@ -183,7 +180,7 @@ func (s *Store) Names(ctx context.Context, prefix string, each func(name string,
 	from, end := prefix, "{" // no name has a character at or above {
 	if prefix != "" {
 		if err := numberstore.CheckName(prefix); err != nil {
-			return fmt.Errorf("%w: %w", numberstore.ErrRequest, err)
+			return err
 		}
 		end = below(prefix)
 	}

@@ -1,7 +1,6 @@
 package segmentcheck
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -23,7 +22,7 @@ type Memory struct {
 
 // Reserve implements Store.
 func (m *Memory) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
-	if err := cmp.Or(r.Validate(), ctx.Err()); err != nil {
+	if err := ctx.Err(); err != nil {
 		return numberstore.Range{}, err
 	}
 	m.mu.Lock()
@@ -50,7 +49,7 @@ func (m *Memory) Reserve(ctx context.Context, r numberstore.Request) (numberstor
 
 // Create implements Creator.
 func (m *Memory) Create(_ context.Context, name string, start int64) error {
-	if err := (numberstore.Request{Name: name, N: 1, Start: start, Max: start}).Validate(); err != nil {
+	if err := numberstore.CheckName(name); err != nil {
 		return err
 	}
 	m.mu.Lock()
