@@ -109,25 +109,22 @@ func (n none) Rollback() error                                                 {
 // because importing the dialector's package would link a driver.
 func dsnOf(d gorm.Dialector) (dsn, why string) {
 	v := reflect.Indirect(reflect.ValueOf(d))
-	field := func(name string) reflect.Value {
-		if v.Kind() != reflect.Struct {
-			return reflect.Value{}
-		}
-		if config := v.FieldByName("Config"); config.IsValid() && reflect.Indirect(config).Kind() == reflect.Struct {
-			return reflect.Indirect(config).FieldByName(name)
-		}
-		if _, promoted := v.Type().FieldByName(name); promoted && v.FieldByName("Config").IsValid() {
-			return reflect.Value{} // through a nil Config
-		}
-		return v.FieldByName(name)
+	if v.Kind() == reflect.Struct && v.FieldByName("Config").IsValid() {
+		v = reflect.Indirect(v.FieldByName("Config"))
 	}
-	if conn := field("Conn"); conn.IsValid() && conn.Kind() == reflect.Interface && !conn.IsNil() {
+	field := func(name string, kind reflect.Kind) (f reflect.Value, set bool) {
+		if v.Kind() == reflect.Struct {
+			f = v.FieldByName(name)
+		}
+		return f, f.Kind() == kind && !f.IsZero()
+	}
+	if _, set := field("Conn", reflect.Interface); set {
 		return "", "gorm was opened on a connection, not on a DSN"
 	}
-	if hooks := field("OptionOpenDB"); hooks.IsValid() && hooks.Kind() == reflect.Slice && hooks.Len() > 0 {
+	if hooks, set := field("OptionOpenDB", reflect.Slice); set && hooks.Len() > 0 {
 		return "", "gorm's connections are set up by functions (OptionOpenDB)"
 	}
-	if s := field("DSN"); s.IsValid() && s.Kind() == reflect.String && s.String() != "" {
+	if s, set := field("DSN", reflect.String); set {
 		return s.String(), ""
 	}
 	return "", fmt.Sprintf("the dialector %T shows no DSN", d)
