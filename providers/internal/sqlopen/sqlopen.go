@@ -106,16 +106,13 @@ func open(p Params, drivers []Driver) (*gorm.DB, error) {
 	if err != nil {
 		return nil, unreachable(err)
 	}
+	if t.Single {
+		c.MaxOpen, c.MaxIdle, c.MaxLifetime, c.MaxIdleTime = 1, 1, 0, 0
+	}
 	pool.SetMaxOpenConns(c.MaxOpen)
 	pool.SetMaxIdleConns(c.MaxIdle)
 	pool.SetConnMaxLifetime(c.MaxLifetime)
 	pool.SetConnMaxIdleTime(c.MaxIdleTime)
-	if t.Single {
-		pool.SetMaxOpenConns(1)
-		pool.SetMaxIdleConns(1)
-		pool.SetConnMaxLifetime(0)
-		pool.SetConnMaxIdleTime(0)
-	}
 	// These must be two hooks, since fx skips the OnStop of a hook whose OnStart failed.
 	p.Lifecycle.Append(fx.StopHook(pool.Close))
 	p.Lifecycle.Append(fx.StartHook(func(ctx context.Context) error {
