@@ -60,7 +60,7 @@ func centerOn(c *sqlconn.Conn, err error) (*Center, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{Conn: c, gate: make(chan struct{}, 1)}
+	s := &store{Conn: c}
 	center := &Center{Center: engine.New(s, lease.MaxPool), store: s}
 	center.numbers, s.beside = sqlnumbers.Beside(c)
 	return center, nil

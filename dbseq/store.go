@@ -23,7 +23,6 @@ import (
 type store struct {
 	*sqlconn.Conn
 	beside *sqlconn.Conn // of Numbers
-	gate   chan struct{} // has an element while a call prepares
 	ready  atomic.Bool   // the tables exist
 }
 

@@ -27,13 +27,7 @@ func (s *store) prepare(ctx context.Context, req lease.Request) error {
 	if s.ready.Load() {
 		return nil
 	}
-	select {
-	case s.gate <- struct{}{}:
-		defer func() { <-s.gate }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if err := s.Server(ctx, false); err != nil || s.ready.Load() {
+	if err := s.Server(ctx, false); err != nil {
 		return err
 	}
 	if !s.Own { // nothing moved a connection yet
