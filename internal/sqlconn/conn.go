@@ -189,28 +189,18 @@ func (c *Conn) Reopen() {
 
 // find returns a driver that is registered with database/sql.
 func find(name, text string) (string, driver.Driver, error) {
-	var (
-		all   []string
-		known *dialect
-	)
-	for _, d := range dialects {
-		all = slices.AppendSeq(all, maps.Keys(d.drivers))
-		if _, ok := d.drivers[name]; ok {
-			known = d
-		}
-	}
-	if known == nil {
-		slices.Sort(all)
-		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q; for a driver of another name, call New with its pool and the dialect", name, all)
+	known, ok := drivers[name]
+	if !ok {
+		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q; for a driver of another name, call New with its pool and the dialect", name, slices.Sorted(maps.Keys(drivers)))
 	}
 	if !slices.Contains(sql.Drivers(), name) {
-		return "", nil, fmt.Errorf("dbseq: the program has no driver %q: add import _ %q", name, known.drivers[name])
+		return "", nil, fmt.Errorf("dbseq: the program has no driver %q: add import _ %q", name, known.from)
 	}
 	pool, err := sql.Open(name, text)
 	if err != nil {
-		return "", nil, fmt.Errorf("dbseq: %w", dsn.Hide(err, known.nameOf(text), text))
+		return "", nil, fmt.Errorf("dbseq: %w", dsn.Hide(err, known.dialect.nameOf(text), text))
 	}
-	return known.name, pool.Driver(), pool.Close()
+	return known.dialect.name, pool.Driver(), pool.Close()
 }
 
 // speak sets the dialect.

@@ -47,8 +47,6 @@ type dialect struct {
 	// check refuses a database on which uniqueness would not hold.
 	check func(ctx context.Context, c *Conn) error
 
-	// drivers are the packages that register the drivers that Open knows.
-	drivers map[string]string
 	// place returns the location of the database for people, without user, password and parameters.
 	// It leaves out what it cannot parse with certainty.
 	place func(dsn string) string
@@ -86,6 +84,19 @@ type codes struct {
 
 // dialects are the dialects that New and Open accept.
 var dialects = map[string]*dialect{mysql.name: &mysql, postgres.name: &postgres, sqlite.name: &sqlite}
+
+// drivers are those that Open knows, by name, with the packages that register them.
+var drivers = map[string]struct {
+	dialect *dialect
+	from    string
+}{
+	"mysql":    {&mysql, "github.com/go-sql-driver/mysql"},
+	"pgx":      {&postgres, "github.com/jackc/pgx/v5/stdlib"},
+	"pgx/v5":   {&postgres, "github.com/jackc/pgx/v5/stdlib"},
+	"postgres": {&postgres, "github.com/lib/pq"},
+	"sqlite":   {&sqlite, "modernc.org/sqlite"},
+	"sqlite3":  {&sqlite, "github.com/mattn/go-sqlite3"},
+}
 
 // Gaps reports whether an UPDATE of a missing row locks the gap of that row. Two transactions
 // that then insert the row wait for each other.

@@ -19,19 +19,13 @@ var (
 // run time.
 func TestDialects(t *testing.T) {
 	t.Parallel()
-	drivers := map[string]string{}
 	for name, d := range dialects {
-		for driver := range d.drivers {
-			require.Empty(t, drivers[driver], "%s is a driver of %s too", driver, name)
-			drivers[driver] = name
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Equal(t, name, d.name)
 			for what, has := range map[string]bool{
 				"clock": d.clock != "", "quote": d.quote != "", "numbers": d.numbers != "", "write": d.write != nil, "session": d.session != nil,
 				"incarnation or variant": (d.incarnation != "") != (d.variant != nil),
-				"drivers":                len(d.drivers) > 0,
 				"place":                  d.place != nil,
 				"examine":                d.examine != nil,
 				"crashSafe":              d.file || d.crashSafe != "",

@@ -16,17 +16,13 @@ import (
 // Examine checks the database, its settings and the account's rights.
 func (c *Conn) Examine(ctx context.Context) []lease.Finding {
 	x := examination{Conn: c}
-	home := c.Settle(ctx)
-	has, err := c.settings(ctx)
 	x.clock(ctx)
-	if err = cmp.Or(home, err); err != nil {
+	has, err := c.settings(ctx)
+	if err = cmp.Or(c.Settle(ctx), err); err != nil {
 		x.Unknown("settings", err)
+		x.Unknown("rights", err)
 	} else {
 		c.dialect.examine(&x, ctx, has)
-	}
-	if home != nil {
-		x.Unknown("rights", home)
-	} else {
 		x.rights(ctx)
 		x.engines(ctx)
 	}

@@ -39,7 +39,6 @@ var mysql = dialect{
 		return mysqlDSN(dsn), "SET @snowlease_start = COALESCE(NULL /*M!, " + startOf("information_schema") + " */), completion_type = 0, innodb_lock_wait_timeout = 1, lock_wait_timeout = 1, sql_select_limit = 18446744073709551615"
 	},
 	variant: (*Conn).variantOf,
-	drivers: map[string]string{"mysql": "github.com/go-sql-driver/mysql"},
 	place: func(dsn string) string {
 		if m := mysqlName.FindStringSubmatch(dsn); m != nil {
 			return m[1] + "/" + m[2]
@@ -202,20 +201,23 @@ func (x *examination) semiSync(ctx context.Context, has map[string]string) {
 		x.replication(ctx, "replicas, semi-synchronous replication is off", "semi-synchronous replication ("+plugin+"_enabled=ON, "+plugin+"_wait_point=AFTER_SYNC)")
 		return
 	}
-	if point := has[plugin+"_wait_point"]; point != "AFTER_SYNC" {
-		x.replication(ctx, "replicas, "+plugin+"_wait_point is "+point+": others see a grant before a replica has it", plugin+"_wait_point=AFTER_SYNC")
-	}
-	if has[plugin+alone] == "OFF" {
-		x.replication(ctx, "replicas, "+plugin+alone+" is OFF: without replicas, the server continues without them", plugin+alone+"=ON")
-	}
-	status, _, err := One(ctx, x.Conn, nil, "semisync", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
-	if err == nil && status[1] == "OFF" {
-		x.replication(ctx, "replicas, "+plugin+"_status is OFF: the server does not wait for them", "semi-synchronous replication on them too")
+	status, _, _ := One(ctx, x.Conn, nil, "semisync", nil, func(s *[2]string) []any { return []any{&s[0], &s[1]} })
+	point, timeout := has[plugin+"_wait_point"], has[plugin+"_timeout"]
+	ms, err := strconv.ParseUint(timeout, 10, 64)
+	for _, setting := range []struct {
+		late         bool
+		seen, advice string
+	}{
+		{point != "AFTER_SYNC", "_wait_point is " + point + ": others see a grant before a replica has it", plugin + "_wait_point=AFTER_SYNC"},
+		{has[plugin+alone] == "OFF", alone + " is OFF: without replicas, the server continues without them", plugin + alone + "=ON"},
+		{status[1] == "OFF", "_status is OFF: the server does not wait for them", "semi-synchronous replication on them too"},
+		{err != nil || ms < week, "_timeout is " + timeout + " ms: without replicas for so long, the server continues without them", "a " + plugin + "_timeout of a year"},
+	} {
+		if setting.late {
+			x.replication(ctx, "replicas, "+plugin+setting.seen, setting.advice)
+		}
 	}
 	x.waits(ctx, cmp.Or(has["rpl_semi_sync_source_wait_for_replica_count"], has["rpl_semi_sync_master_wait_for_slave_count"])) // MariaDB has none
-	if timeout, err := strconv.ParseUint(has[plugin+"_timeout"], 10, 64); err != nil || timeout < week {
-		x.replication(ctx, "replicas, "+plugin+"_timeout is "+has[plugin+"_timeout"]+" ms: without replicas for so long, the server continues without them", "a "+plugin+"_timeout of a year")
-	}
 }
 
 // week is how many milliseconds a server should wait for its replicas at least.

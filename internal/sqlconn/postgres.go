@@ -31,10 +31,6 @@ var postgres = dialect{
 	parameter: func(n int, name string) string { return "$" + strconv.Itoa(n) + "::" + typeOf(name) },
 	returning: true,
 	session:   func(dsn string, d driver.Driver) (set, setup string) { return postgresDSN(dsn, d), "" },
-	drivers: map[string]string{
-		"pgx": "github.com/jackc/pgx/v5/stdlib", "pgx/v5": "github.com/jackc/pgx/v5/stdlib",
-		"postgres": "github.com/lib/pq",
-	},
 	place:     postgresPlace,
 	examine:   (*examination).postgres,
 	crashSafe: "SET LOGGED",

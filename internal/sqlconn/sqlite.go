@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,8 +32,7 @@ var sqlite = dialect{
 		}
 		return sqlitedsn.Absolute(dsn), setup
 	},
-	check:   func(ctx context.Context, c *Conn) error { return c.oneFile(ctx, "/proc/self/mountinfo") },
-	drivers: map[string]string{"sqlite": "modernc.org/sqlite", "sqlite3": "github.com/mattn/go-sqlite3"},
+	check: func(ctx context.Context, c *Conn) error { return c.oneFile(ctx, "/proc/self/mountinfo") },
 	place: func(dsn string) string {
 		path, _, _ := strings.Cut(strings.TrimPrefix(dsn, "file:"), "?")
 		return path
@@ -83,6 +83,19 @@ func (c *Conn) oneFile(ctx context.Context, mounts string) error {
 		return nil
 	}
 	return Advise(errors.New("the SQLite file is in WAL mode, where two paths lend the same worker ids, and " + what + ", or use journal_mode(DELETE) everywhere"))
+}
+
+// links returns the number of hard links of a file, or 0 if the system does not show it.
+func links(file string) uint64 {
+	info, err := os.Stat(file)
+	if err != nil {
+		return 0
+	}
+	// The type differs between systems.
+	if n := reflect.Indirect(reflect.ValueOf(info.Sys())).FieldByName("Nlink"); n.CanUint() {
+		return n.Uint()
+	}
+	return 0
 }
 
 // mounted reports whether a file is one of the mount points. Without a list of mount points, it
