@@ -27,8 +27,8 @@ type batch struct {
 // A list is what other batches have in addition.
 type list struct {
 	ids   []int64
-	rows  []uintptr // the structs or maps that got ids, in the order of ids
-	plain bool      // the statement has no clauses, and its rows are structs
+	rows  []uintptr      // the structs or maps that got ids, in the order of ids
+	after func(*gorm.DB) // what settle does in addition, or nil
 }
 
 // newBatch returns a batch for n ids, without a list if single is set.
@@ -66,44 +66,29 @@ func batchOf(stmt *gorm.Statement) (b *batch, ok bool) {
 	return b, ok && b.stmt == stmt
 }
 
-// settle is the GORM callback that runs after the INSERT.
+// settle is the GORM callback that runs after the INSERT and ends its batch. If the INSERT was
+// refused or not sent, it clears the ids that the plugin gave the values: GORM takes a value
+// with a key for an existing row, which Save updates and First queries. Otherwise the outcome
+// may be unknown, and the values keep their ids so that another attempt cannot store them twice.
 func settle(db *gorm.DB) {
-	b, ok := batchOf(db.Statement)
-	if ok && b.simple() {
-		b.settle(db)
+	stmt := db.Statement
+	b, ok := batchOf(stmt)
+	if !ok {
 		return
 	}
-	settleMaps(db)
-	settleRows(db)
-	if ok {
-		b.settle(db)
-	}
-	settleFound(db)
-}
-
-// settle ends the batch. If the INSERT was refused or not sent, it clears the ids
-// that the plugin gave the values: GORM takes a value with a key for an existing row, which
-// Save updates and First queries. Otherwise the outcome may be unknown, and the values keep
-// their ids so that another attempt cannot store them twice.
-func (b *batch) settle(db *gorm.DB) {
-	stmt := db.Statement
-	if stmt.Context == b { // not the batch of an outer statement
+	if stmt.Context == b { // no other callback has put a context around it
 		stmt.Context = b.Context
 	}
-	if db.Error != nil && (stmt.SQL.Len() == 0 || refused(db)) {
+	unstored := db.Error != nil && (stmt.SQL.Len() == 0 || refused(db))
+	if b.list != nil && b.after != nil {
+		b.after(db)
+	}
+	if unstored {
 		b.takeBack(stmt)
 	}
 	if b.row[0] = 0; b.list != nil {
 		*b.list = list{}
 	}
-}
-
-// simple reports whether fill has prepared nothing but b, which has not ended.
-func (b *batch) simple() bool {
-	if b.list == nil {
-		return b.row[0] != 0
-	}
-	return b.plain
 }
 
 // refused reports whether the statement's error proves that the INSERT stored nothing. The
@@ -137,8 +122,8 @@ func (b *batch) takeBack(stmt *gorm.Statement) {
 	if rows, ok := mapsOf(stmt.Dest); ok {
 		for _, row := range rows {
 			text, ok := texts[reflect.ValueOf(row).Pointer()]
-			if m, _ := k.inMap(row); ok && m.value != nil && text == utils.ToStringKey(m.value) {
-				delete(row, m.name)
+			if name, v, _ := k.inMap(row); ok && v != nil && text == utils.ToStringKey(v) {
+				delete(row, name)
 			}
 		}
 		return

@@ -60,15 +60,17 @@ func (p *plugin) fillStructs(db *gorm.DB, k *key) error {
 	if err != nil {
 		return err
 	}
-	if empty > 0 && !addressable(rows) {
+	switch {
+	case empty > 0 && !addressable(rows):
 		return byValue(rows)
+	case empty == 0 && plain:
+		return nil
+	}
+	b, err := p.reserve(db, k, empty, false)
+	if err != nil {
+		return err
 	}
 	if empty > 0 {
-		b, err := p.reserve(db, k, empty, false)
-		if err != nil {
-			return err
-		}
-		b.plain = plain
 		filled, err := k.visit(stmt.Context, rows, b)
 		if err != nil {
 			return err
@@ -80,8 +82,8 @@ func (p *plugin) fillStructs(db *gorm.DB, k *key) error {
 			rows = stmt.ReflectValue
 		}
 	}
-	if !plain && !k.askBack(stmt, rows) {
-		k.watch(db, rows)
+	if !plain && !b.askBack(rows) {
+		b.watch(db, rows)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package gormplugin
 
 import (
+	"database/sql"
 	"fmt"
 	"reflect"
 	"slices"
@@ -10,22 +11,12 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-const foundKey = "found"
-
-// foundRows is the state of an INSERT with ON CONFLICT on MySQL. MySQL has no RETURNING: it
-// returns the key of a row that it finds by another unique key only with LAST_INSERT_ID.
-type foundRows struct {
-	key      *key
-	rows     reflect.Value
-	conflict clause.OnConflict // the statement's own
-	result   bool              // the plugin requested the result
-}
-
-// watch prepares a statement to report rows that MySQL finds by another unique key. It does so
-// for a single row, and for several if other rows refer to their keys. It leaves other
-// statements alone, because finding the keys of many rows takes more statements.
-func (k *key) watch(db *gorm.DB, rows reflect.Value) {
-	stmt := db.Statement
+// watch prepares a statement to report rows that MySQL finds by another unique key. MySQL has no
+// RETURNING, and returns the key of such a row only with LAST_INSERT_ID. watch does so for a
+// single row, and for several if other rows refer to their keys. It leaves other statements
+// alone, because finding the keys of many rows takes more statements.
+func (b *batch) watch(db *gorm.DB, rows reflect.Value) {
+	stmt, k := b.stmt, b.key
 	conflict, ok := conflictOf(stmt)
 	if !ok || stmt.Name() != "mysql" || stmt.DryRun || length(rows) == 0 || !addressable(rows) {
 		return
@@ -41,18 +32,26 @@ func (k *key) watch(db *gorm.DB, rows reflect.Value) {
 	if sets { // the row gets the value's key
 		return
 	}
-	f := &foundRows{k, rows, conflict, stmt.Result == nil}
+	asking, own := conflict, stmt.Result == nil
 	if k.integer {
 		// The column keeps its value. MySQL calls LAST_INSERT_ID only for a row with another key.
 		id := clause.Column{Name: k.field.DBName}
 		same := clause.Expr{SQL: "IF(? = VALUES(?) OR LAST_INSERT_ID(?) = ?, ?, ?)", Vars: []any{id, id, id, id, id, id}}
-		conflict.DoUpdates = append(slices.Clip(conflict.DoUpdates), clause.Assignment{Column: id, Value: same})
-		stmt.AddClause(conflict)
+		asking.DoUpdates = append(slices.Clip(conflict.DoUpdates), clause.Assignment{Column: id, Value: same})
+		stmt.AddClause(asking)
 	}
-	if f.result {
+	if own {
 		stmt.Result = gorm.WithResult()
 	}
-	stmt.Settings.Store(ownKey(stmt, foundKey), f)
+	b.after = func(db *gorm.DB) {
+		result := stmt.Result
+		if stmt.AddClause(conflict); own {
+			stmt.Result = nil
+		}
+		if db.Error == nil && result.Result != nil {
+			_ = db.AddError(k.settleFound(db, rows, result.Result))
+		}
+	}
 }
 
 // referred reports whether other rows will refer to the keys of rows: rows that the statement
@@ -75,52 +74,28 @@ func referred(stmt *gorm.Statement, conflict clause.OnConflict, rows reflect.Val
 }
 
 // settleFound sets the values' keys to the keys of the rows that MySQL found.
-func settleFound(db *gorm.DB) {
+func (k *key) settleFound(db *gorm.DB, rows reflect.Value, result sql.Result) error {
 	stmt := db.Statement
-	if _, ok := conflictOf(stmt); !ok || stmt.Name() != "mysql" {
-		return
-	}
-	v, _ := stmt.Settings.Load(ownKey(stmt, foundKey))
-	f, ok := v.(*foundRows)
-	if !ok {
-		return
-	}
-	stmt.Settings.Delete(ownKey(stmt, foundKey))
-	stmt.AddClause(f.conflict)
-	result := stmt.Result
-	if f.result {
-		stmt.Result = nil
-	}
-	if db.Error != nil || result.Result == nil {
-		return
-	}
 	var last int64
-	if f.key.integer {
-		last, _ = result.Result.LastInsertId()
+	if k.integer {
+		last, _ = result.LastInsertId()
 		// If MySQL did not call LAST_INSERT_ID, last is 0 or, in an AUTO_INCREMENT column, the
 		// key of the last row.
-		if end := rowAt(f.rows, length(f.rows)-1); last == 0 || f.key.text(stmt, end) == strconv.FormatInt(last, 10) {
-			return
+		if end := rowAt(rows, length(rows)-1); last == 0 || k.text(stmt, end) == strconv.FormatInt(last, 10) {
+			return nil
 		}
 	}
-	if err := f.resolve(db, last); err != nil {
-		_ = db.AddError(err)
-	}
-}
-
-func (f *foundRows) resolve(db *gorm.DB, last int64) error {
-	stmt, k := db.Statement, f.key
-	one := length(f.rows) == 1 && k.integer
+	one := length(rows) == 1 && k.integer
 	// After inserting one row, last may be the value of another column.
 	var stored map[string]bool
 	if !one || db.RowsAffected == 1 {
 		var err error
-		if stored, err = f.stored(db); err != nil {
+		if stored, err = k.stored(db, rows); err != nil {
 			return err
 		}
 	}
-	for i := range length(f.rows) {
-		row := rowAt(f.rows, i)
+	for i := range length(rows) {
+		row := rowAt(rows, i)
 		if stored[k.text(stmt, row)] {
 			continue
 		}
@@ -132,23 +107,23 @@ func (f *foundRows) resolve(db *gorm.DB, last int64) error {
 				gorm.ErrPrimaryKeyRequired, i, stmt.Schema, k.field.Name)
 		}
 		// The database has nothing to do except finding the row again.
-		if err := f.session(db).Clauses(clause.OnConflict{DoNothing: true}).Create(row.Addr().Interface()).Error; err != nil {
+		if err := sameTable(db).Clauses(clause.OnConflict{DoNothing: true}).Create(row.Addr().Interface()).Error; err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stored returns the keys in f that the table has.
-func (f *foundRows) stored(db *gorm.DB) (map[string]bool, error) {
-	k, stmt := f.key, db.Statement
-	keys := make([]any, length(f.rows))
+// stored returns the keys of rows that the table has.
+func (k *key) stored(db *gorm.DB, rows reflect.Value) (map[string]bool, error) {
+	stmt := db.Statement
+	keys := make([]any, length(rows))
 	for i := range keys {
-		keys[i], _ = k.field.ValueOf(stmt.Context, rowAt(f.rows, i))
+		keys[i], _ = k.field.ValueOf(stmt.Context, rowAt(rows, i))
 	}
 	list := reflect.New(reflect.SliceOf(stmt.Schema.ModelType))
 	column := clause.Column{Table: clause.CurrentTable, Name: k.field.DBName}
-	tx := f.session(db).Unscoped()
+	tx := sameTable(db).Unscoped()
 	tx.Statement.Selects = []string{k.field.DBName}
 	if err := tx.Where(clause.IN{Column: column, Values: keys}).Find(list.Interface()).Error; err != nil {
 		return nil, err
@@ -160,9 +135,9 @@ func (f *foundRows) stored(db *gorm.DB) (map[string]bool, error) {
 	return stored, nil
 }
 
-// session returns a session for the same columns of the same table, on the connections of the
+// sameTable returns a session for the same columns of the same table, on the connections of the
 // INSERT.
-func (f *foundRows) session(db *gorm.DB) *gorm.DB {
+func sameTable(db *gorm.DB) *gorm.DB {
 	stmt := db.Statement
 	tx := db.Session(&gorm.Session{NewDB: true, SkipHooks: true}).Omit(slices.Concat(stmt.Omits, []string{clause.Associations})...)
 	tx.Statement.Selects = slices.Clone(stmt.Selects)

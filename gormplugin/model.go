@@ -53,22 +53,15 @@ func (guard) ModifyStatement(stmt *gorm.Statement) {
 	if key == nil || key.HasDefaultValue || key.FieldType.Kind() != reflect.Int64 {
 		return
 	}
-	zero := func(row reflect.Value) bool {
-		row = reflect.Indirect(row)
-		if !row.IsValid() || row.Type() != stmt.Schema.ModelType { // the database may fill the key of a map
-			return false
-		}
-		_, zero := key.ValueOf(stmt.Context, row)
-		return zero
-	}
 	rows, missing := stmt.ReflectValue, false
-	switch rows.Kind() {
-	case reflect.Slice, reflect.Array:
-		for i := 0; i < rows.Len() && !missing; i++ {
-			missing = zero(rows.Index(i))
+	if rows.Kind() == reflect.Map { // the database may fill its key
+		return
+	}
+	for i := range length(rows) {
+		if row := rowAt(rows, i); row.IsValid() && row.Type() == stmt.Schema.ModelType {
+			_, zero := key.ValueOf(stmt.Context, row)
+			missing = missing || zero
 		}
-	default:
-		missing = zero(rows)
 	}
 	if !missing {
 		return

@@ -31,7 +31,6 @@ type plugin struct {
 	cfg     Config
 	waited  error // the cause of a context that ends after Config.Wait
 	exclude map[string]bool
-	untimed timer // of a wait that ended before its timer started
 }
 
 // New returns a plugin that fills primary keys with ids of source, such as a *snowlease.Worker.

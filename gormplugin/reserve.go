@@ -19,16 +19,19 @@ const remedy = "insert in a start hook or later, not in fx.Invoke or a construct
 // reserve returns a batch with n ids of one reservation, with a list unless it is of a single struct
 // in a statement without clauses. The statement keeps the batch until its end.
 func (p *plugin) reserve(db *gorm.DB, k *key, n int, single bool) (*batch, error) {
-	if k.err != nil {
+	if n > 0 && k.err != nil {
 		return nil, k.err
 	}
-	k.warn(db)
 	b := newBatch(db.Statement, k, n, single)
+	b.stmt.Context = b
+	if n == 0 {
+		return b, nil
+	}
+	k.warn(db)
 	ids := b.id[:]
 	if n > 1 {
 		ids = b.ids
 	}
-	b.stmt.Context = b
 	err := p.await(b, ids)
 	if err == nil {
 		return b, k.holds(ids)
@@ -75,33 +78,27 @@ func (p *plugin) await(b *batch, ids []int64) error {
 // call of a method; a source with available ids calls none.
 type waiting batch
 
-// A timer is the context of a wait that has begun, or nil for a wait that ended before it began.
+// A timer is the context of a wait that has begun.
 type timer struct {
 	context.Context //nolint:containedctx // a timer is a context
 	cancel          context.CancelFunc
 }
 
 func (w *waiting) begin() context.Context {
-	t := w.timer.Load()
-	if t == nil {
-		p := w.key.plugin
-		t = new(timer)
+	if w.timer.Load() == nil {
+		t, p := new(timer), w.key.plugin
 		t.Context, t.cancel = context.WithTimeoutCause(w.Context, p.cfg.Wait, p.waited)
 		if !w.timer.CompareAndSwap(nil, t) {
 			t.cancel()
-			t = w.timer.Load()
 		}
 	}
-	if t.Context == nil {
-		return w.Context
-	}
-	return t.Context
+	return w.timer.Load().Context
 }
 
-// stop ends the context. Without a timer, the context then behaves like its parent.
+// stop ends a wait that has begun.
 func (w *waiting) stop() {
-	if !w.timer.CompareAndSwap(nil, &w.key.plugin.untimed) {
-		w.timer.Load().cancel()
+	if t := w.timer.Load(); t != nil {
+		t.cancel()
 	}
 }
 

@@ -49,7 +49,8 @@ func updatesOther(stmt *gorm.Statement, conflict clause.OnConflict) bool {
 // something to return: the key of an existing row, which GORM requests only if the database
 // makes it, or other values that the database makes. rows are the structs, if any. askBack
 // reports whether it added the clause.
-func (k *key) askBack(stmt *gorm.Statement, rows reflect.Value) bool {
+func (b *batch) askBack(rows reflect.Value) bool {
+	stmt := b.stmt
 	conflict, ok := conflictOf(stmt)
 	ignore := ignores(stmt)
 	if !ok && !ignore || !slices.Contains(stmt.BuildClauses, returning) {
@@ -58,7 +59,7 @@ func (k *key) askBack(stmt *gorm.Statement, rows reflect.Value) bool {
 	if _, own := stmt.Clauses[returning]; own {
 		return false
 	}
-	other := k.field.Readable && updatesOther(stmt, conflict)
+	other := b.key.field.Readable && updatesOther(stmt, conflict)
 	if !other && len(stmt.Schema.FieldsWithDefaultDBValue) == 0 {
 		return false
 	}
@@ -88,6 +89,7 @@ func (k *key) askBack(stmt *gorm.Statement, rows reflect.Value) bool {
 		r.list = reflect.New(list).Elem()
 		r.list.Set(reflect.MakeSlice(list, 0, r.rows.Len()))
 		stmt.Clauses[returning] = clause.Clause{Name: returning, Expression: r}
+		b.after = r.settle
 	case other:
 		stmt.AddClause(r.Returning)
 	default:
@@ -126,14 +128,10 @@ func readable(s *schema.Schema, columns []clause.Column) []*schema.Field {
 	return fields
 }
 
-// settleRows copies the returned rows to the values. If the database returned fewer rows than
+// settle copies the returned rows to the values. If the database returned fewer rows than
 // values, a row belongs to the value with the same key, or else to the value that found it.
-func settleRows(db *gorm.DB) {
+func (r returnedRows) settle(db *gorm.DB) {
 	stmt := db.Statement
-	r, ok := stmt.Clauses[returning].Expression.(returnedRows)
-	if !ok {
-		return
-	}
 	delete(stmt.Clauses, returning)
 	stmt.ReflectValue = r.rows
 	if db.Error != nil {

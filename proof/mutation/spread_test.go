@@ -67,7 +67,7 @@ var onExamplesPlain = list{title: "plain", pkg: "examples/plain", mutants: []mut
 }}
 
 var onGormplugin = list{title: "gormplugin", pkg: "gormplugin", mutants: []mutant{
-	{"batch.go: a call dropped in takeBack", "gormplugin/batch.go", `delete(row, m.name)`, ``, "TestEqualKeysStay"},
+	{"batch.go: a call dropped in takeBack", "gormplugin/batch.go", `delete(row, name)`, `_ = name`, "TestEqualKeysStay"},
 	{"check.go: a call dropped in String", "gormplugin/check.go", `line("order: NO, %d keys up to %s do not sort before new ids; they would with an epoch of %d or earlier", r.Ahead, r.Max, r.Epoch)`, ``, "TestCheckTableAheadOfTheClock"},
 	{"config.go: a condition negated in Validate", "gormplugin/config.go", `c.Wait < 0, "wait`, `c.Wait >= 0, "wait`, "TestBatchBelongsToItsStatement"},
 	{"column.go: a condition negated in columnOf", "gormplugin/column.go", `if c.text && f.Size > 0 {`, `if !(c.text && f.Size > 0) {`, "TestBatchBelongsToItsStatement"},
@@ -75,10 +75,12 @@ var onGormplugin = list{title: "gormplugin", pkg: "gormplugin", mutants: []mutan
 	{"key.go: a bound moved in classify", "gormplugin/key.go", `if c.text && k.size > 0 && k.size < 19 {`, `if c.text && k.size >= 0 && k.size < 19 {`, "TestWays/sqlite/a_column_that_is_declared_too_small"},
 	{"key.go: a number raised in fits", "gormplugin/key.go", `most = 19 // ids grow`, `most = (19 + 1) // ids grow`, "TestKeyFaults/short_text"},
 	{"key.go: a bound moved in findField", "gormplugin/key.go", `if tag := f.Tag.Get("idworker"); tag != "" && tag != "-" && !f.PrimaryKey {`, `if tag := f.Tag.Get("idworker"); tag != "" && tag != "-" || !f.PrimaryKey {`, "TestBatchBelongsToItsStatement"},
-	{"maps.go: an error dropped in fillMaps", "gormplugin/maps.go", `		if err != nil {
-			return err`, `		if err != nil {
+	{"maps.go: an error dropped in fillMaps", "gormplugin/maps.go", `v, err := k.value(b.ids[n])
+		if err != nil {
+			return err`, `v, err := k.value(b.ids[n])
+		if err != nil {
 			return nil`, "TestKeyFaults/short_text"},
-	{"maps.go: a call dropped in rememberMaps", "gormplugin/maps.go", `stmt.Settings.Store(ownKey(stmt, mapsKey), f)`, ``, "TestWays/sqlite/pointer_to_maps_of_an_AUTO_INCREMENT_model,_by_other_names"},
+	{"maps.go: a call dropped in protect", "gormplugin/maps.go", `stmt.Dest = &list`, ``, "TestWays/sqlite/pointer_to_maps_of_an_AUTO_INCREMENT_model,_by_other_names"},
 	{"model.go: a condition negated in ModifyStatement", "gormplugin/model.go", `if key == nil || key.HasDefaultValue || key.FieldType.Kind() != reflect.Int64 {`, `if !(key == nil || key.HasDefaultValue || key.FieldType.Kind() != reflect.Int64) {`, "TestModelWithThePlugin"},
 	{"plugin.go: an error dropped in Initialize", "gormplugin/plugin.go", `return fmt.Errorf("gormplugin: the source of ids is nil (%T); pass the *snowlease.Worker", p.source)`, `return nil`, "TestUse"},
 	{"reserve.go: a condition negated in reserve", "gormplugin/reserve.go", `if err == nil {`, `if !(err == nil) {`, "TestBatchBelongsToItsStatement"},
