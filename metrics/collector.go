@@ -2,10 +2,12 @@ package metrics
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -15,7 +17,7 @@ import (
 // Workers of the same namespace and center, such as a worker and its For, need collectors that
 // differ in a label: see prometheus.WrapCollectorWith. All collectors of the registry then need
 // that label. Without it, registering the second one fails with a
-// prometheus.AlreadyRegisteredError.
+// prometheus.AlreadyRegisteredError. Registration also fails if w is nil.
 func NewCollector(w *snowlease.Worker) prometheus.Collector { return newCollector(w) }
 
 // A worker is a *snowlease.Worker. Its methods return immediately, except Slots.
@@ -27,7 +29,10 @@ type worker interface {
 }
 
 func newCollector(w worker) prometheus.Collector {
-	return &collector{w, seriesOf(workerMeasures(), nil, labelsOf(w.Status()))}
+	if fault.Nil(w) {
+		return refused("worker")
+	}
+	return collector[reading]{seriesOf(workerMeasures(), nil, labelsOf(w.Status())), func(send func(reading, ...string)) { send(read(w)) }}
 }
 
 // labelsOf returns the labels of all series of a worker. They are constant.
@@ -35,22 +40,31 @@ func labelsOf(st snowlease.Status) prometheus.Labels {
 	return prometheus.Labels{"idworker_namespace": st.Namespace, "idworker_center": st.Center}
 }
 
-type collector struct {
-	worker worker
-	series []series[reading]
+// A collector sends all series of each S that read passes to send, with the values for the labels
+// of seriesOf.
+type collector[S any] struct {
+	series []series[S]
+	read   func(send func(s S, labels ...string))
+}
+
+// refused returns a collector that cannot be registered, because the part to collect from is nil.
+func refused(part string) prometheus.Collector {
+	err := fmt.Errorf("metrics: the %s to collect from is nil", part)
+	return collector[int]{[]series[int]{{desc: prometheus.NewInvalidDesc(err)}}, func(func(int, ...string)) {}}
 }
 
 // Describe sends the descriptions of all series.
-func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+func (c collector[S]) Describe(ch chan<- *prometheus.Desc) {
 	for _, s := range c.series {
 		ch <- s.desc
 	}
 }
 
-// Collect sends one snapshot of the worker.
-func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	r := read(c.worker)
-	for _, s := range c.series {
-		s.collect(ch, r)
-	}
+// Collect sends one snapshot.
+func (c collector[S]) Collect(ch chan<- prometheus.Metric) {
+	c.read(func(s S, labels ...string) {
+		for _, one := range c.series {
+			one.collect(ch, s, labels...)
+		}
+	})
 }

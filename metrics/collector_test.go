@@ -241,3 +241,16 @@ func TestUsed(t *testing.T) {
 	}})
 	require.Equal(t, map[string]float64{"idworker_pool_used": 2}, gather(t, c))
 }
+
+func TestNothingToCollectFrom(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]prometheus.Collector{
+		"worker": metrics.NewCollector(nil), "worker ": metrics.NewPoolCollector(nil),
+		"source of segments": metrics.NewSegmentCollector((*idworker.Numbers)(nil)), "source of segments ": metrics.NewSegmentCollector(nil),
+	} {
+		require.ErrorContains(t, prometheus.NewRegistry().Register(c), "metrics: the "+strings.TrimSpace(name)+" to collect from is nil")
+		sent := make(chan prometheus.Metric, 1)
+		c.Collect(sent)
+		require.Empty(t, sent)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/fault"
 )
 
 // poolEvery is how long a count is valid.
@@ -28,19 +29,24 @@ const poolRetry = 5 * time.Second
 // no series, and the first scrape at least 5 s later queries the center again.
 //
 // There is no series for a worker without slots (mode redis-sequence, snowlease.Fixed).
+// Registration fails if w is nil.
 func NewPoolCollector(w *snowlease.Worker) prometheus.Collector { return newPool(w) }
 
-func newPool(w worker) *pool {
+func newPool(w worker) prometheus.Collector {
+	if fault.Nil(w) {
+		return refused("worker")
+	}
 	st := w.Status()
-	return &pool{lister: w, worker: st, used: prometheus.NewDesc("idworker_pool_used",
+	p := &pool{lister: w, ids: st.Pool}
+	used := gauge("idworker_pool_used",
 		"Worker ids, of those that this process may borrow, that are lent, or were not given back and are not yet free. Absent while the center does not answer.",
-		nil, labelsOf(st))}
+		(*pool).count)
+	return collector[*pool]{seriesOf([]measure[*pool]{used}, nil, labelsOf(st)), func(send func(*pool, ...string)) { send(p) }}
 }
 
 type pool struct {
 	lister worker
-	worker snowlease.Status // holds the namespace and the pool, which do not change
-	used   *prometheus.Desc
+	ids    snowlease.Pool // does not change
 
 	mu    sync.Mutex // held during a query of the center
 	until time.Time  // the end of the validity of n and err
@@ -48,23 +54,13 @@ type pool struct {
 	err   error
 }
 
-// Describe sends the description of the count.
-func (p *pool) Describe(ch chan<- *prometheus.Desc) { ch <- p.used }
-
-// Collect sends the count.
-func (p *pool) Collect(ch chan<- prometheus.Metric) {
-	if n, err := p.count(); err == nil {
-		ch <- prometheus.MustNewConstMetric(p.used, prometheus.GaugeValue, float64(n))
-	}
-}
-
-// count returns the count or the center's error. It queries the center again if the count is
-// older than poolEvery, or the error older than poolRetry.
-func (p *pool) count() (int, error) {
+// count returns the count, or false if the center failed. It queries the center again if the
+// count is older than poolEvery, or the failure older than poolRetry.
+func (p *pool) count() (float64, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if time.Now().Before(p.until) {
-		return p.n, p.err
+		return float64(p.n), p.err == nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), poolTimeout)
 	defer cancel()
@@ -76,9 +72,9 @@ func (p *pool) count() (int, error) {
 	for _, s := range slots {
 		// After a loss, marks without a holder lie ahead of the clock; their worker ids can be lent.
 		used := s.Expires >= s.Now || s.Holder != "" && s.HighWater >= s.Now
-		if used && s.Worker >= p.worker.Pool.First && s.Worker <= p.worker.Pool.Last {
+		if used && s.Worker >= p.ids.First && s.Worker <= p.ids.Last {
 			p.n++
 		}
 	}
-	return p.n, p.err
+	return float64(p.n), err == nil
 }
