@@ -155,6 +155,11 @@ func (k *Keeper) granted(g lease.Grant, at time.Duration) (former lease.Grant, e
 	k.mu.Lock()
 	st := &k.status
 	former, err = st.Grant, st.Err
+	if st.State == Holding { // a renewal
+		if st.Renewals++; g.Floor != former.Floor {
+			st.Reason = "it restarted, failed over or lost records"
+		}
+	}
 	st.State, st.Grant, st.Renewed, st.Err, st.FailingSince = Holding, g, time.Now(), nil, time.Time{}
 	k.at = at
 	k.mu.Unlock()

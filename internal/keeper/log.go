@@ -50,19 +50,17 @@ func (k *Keeper) failed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return // stopping
 	}
-	k.mu.Lock()
-	was, last := k.status.State, k.status.Err
-	k.mu.Unlock()
+	was := k.Status()
 	q, state := (*lease.QuarantineError)(nil), Borrowing
 	switch {
-	case was == Holding:
+	case was.State == Holding:
 		state = Holding
 	case errors.As(err, &q):
 		state = Quarantined
 	}
 	k.note(state, err)
 	level := slog.LevelDebug
-	first := last == nil || errors.Is(last, lease.ErrLost) || state != was
+	first := was.Err == nil || errors.Is(was.Err, lease.ErrLost) || state != was.State
 	if q == nil || q.Wait() > 2*(k.cfg.Request.MaxTTL+k.cfg.Request.Skew) { // no member causes such a long quarantine
 		if first {
 			level = slog.LevelWarn
@@ -88,6 +86,9 @@ func (k *Keeper) note(s State, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	st := &k.status
+	if st.State == Holding && s == Borrowing {
+		st.Losses++
+	}
 	st.State, st.Err = s, fault.Told(err)
 	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
 		if st.Reason = q.Reason; q.Reason == lease.NothingOnRecord && !st.Renewed.IsZero() {

@@ -66,17 +66,11 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		}
 		k.pace.success()
 		if g.Floor != k.grant.Floor {
-			k.mu.Lock()
-			k.status.Reason = "it restarted, failed over or lost records"
-			k.mu.Unlock()
 			k.cfg.Logger.Warn("the center may have lost grants; ids continue above them", "worker", g.Worker, "namespace", g.Namespace,
 				"token", g.Token, "ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
 		}
 		k.grant, k.lent = g, next
 		_, before := k.granted(g, at)
-		k.mu.Lock()
-		k.status.Renewals++
-		k.mu.Unlock()
 		level := slog.LevelDebug
 		if before != nil {
 			level = slog.LevelInfo
@@ -88,9 +82,6 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 		if uncovered(err) {
 			k.cfg.Generator.Drop()
 		}
-		k.mu.Lock()
-		k.status.Losses++
-		k.mu.Unlock()
 		k.note(Borrowing, err)
 		k.cfg.Logger.Warn("lease lost; borrowing another worker id", append(k.prospect(ctx), "token", k.grant.Token, "err", err)...)
 		k.grant = lease.Grant{}

@@ -14,8 +14,7 @@ import (
 // An outage logs when ids stop because the lease has expired, and when they resume. It does so
 // whatever the Keeper is doing, and even if nobody requests an id.
 type outage struct {
-	lines sync.Mutex // keeps the lines in order; end does not hold it, so that a handler may call Stop
-	mu    sync.Mutex
+	mu    sync.Mutex // held while a line is logged, which keeps the lines in order
 	timer *time.Timer
 	lent  generator.Range
 	since time.Time // zero while ids are issued
@@ -28,21 +27,18 @@ func (k *Keeper) watch(ctx context.Context, lent generator.Range) {
 		return
 	}
 	o := &k.outage
-	o.lines.Lock()
-	defer o.lines.Unlock()
 	o.mu.Lock()
-	since := o.since
-	o.lent, o.since, o.told = lent, time.Time{}, time.Time{}
+	defer o.mu.Unlock()
 	if o.timer == nil {
 		o.timer = time.AfterFunc(k.left(lent), k.expired)
 	} else {
 		o.timer.Reset(k.left(lent))
 	}
-	o.mu.Unlock()
-	if !since.IsZero() {
+	if !o.since.IsZero() {
 		k.cfg.Logger.Info("ids resumed", "worker", lent.Worker, "namespace", k.cfg.Request.Namespace, "center", lease.Name(k.cfg.Center),
-			"after", time.Since(since).Round(time.Millisecond))
+			"after", time.Since(o.since).Round(time.Millisecond))
 	}
+	o.lent, o.since, o.told = lent, time.Time{}, time.Time{}
 }
 
 // left returns how long a range still yields ids, on the generator's clock.
@@ -52,47 +48,35 @@ func (k *Keeper) left(r generator.Range) time.Duration {
 	return time.Duration(l.TickTime(last+1).UnixMilli()-r.Now)*time.Millisecond - (k.cfg.Generator.Elapsed() - r.At)
 }
 
-// expired runs when ids should have stopped.
-func (k *Keeper) expired() {
-	k.outage.lines.Lock()
-	defer k.outage.lines.Unlock()
-	if lent, stopped, again := k.outage.begin(k); stopped {
-		st := k.Status()
-		args := []any{
-			"worker", lent.Worker, "namespace", k.cfg.Request.Namespace, "center", lease.Name(k.cfg.Center),
-			"ceiling", time.UnixMilli(lent.Ceiling), "failing_since", st.FailingSince, "err", st.Err,
-		}
-		if again {
-			k.cfg.Logger.Error("still no ids: the lease has expired", args...)
-		} else {
-			k.cfg.Logger.Error("ids stopped: the lease has expired", args...)
-		}
-	}
-}
-
 // remindEvery is the interval at which the log repeats that there are no ids.
 const remindEvery = 30 * time.Second
 
-// begin reports whether ids have stopped by now, of which range, and whether it has reported that
-// before.
-func (o *outage) begin(k *Keeper) (lent generator.Range, stopped, again bool) {
+// expired runs when ids should have stopped.
+func (k *Keeper) expired() {
+	o := &k.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.timer == nil { // nothing is logged
+		return
+	}
 	switch err := k.cfg.Generator.Err(); {
 	case err == nil: // already extended, perhaps by the caller; or the generator's clock is slow
-		if o.timer != nil {
-			o.timer.Reset(max(k.left(o.lent), time.Second/10))
-		}
+		o.timer.Reset(max(k.left(o.lent), time.Second/10))
 	case errors.Is(err, generator.ErrLeaseExpired) && time.Since(o.told) >= remindEvery:
-		stopped, o.told = true, time.Now()
-		if again = !o.since.IsZero(); !again {
-			o.since = time.Now().Add(min(0, k.left(o.lent))) // a paused process gets here late
+		o.timer.Reset(remindEvery)
+		o.told = time.Now()
+		st := k.Status()
+		args := []any{
+			"worker", o.lent.Worker, "namespace", k.cfg.Request.Namespace, "center", lease.Name(k.cfg.Center),
+			"ceiling", time.UnixMilli(o.lent.Ceiling), "failing_since", st.FailingSince, "err", st.Err,
 		}
-		if o.timer != nil {
-			o.timer.Reset(remindEvery)
+		if !o.since.IsZero() {
+			k.cfg.Logger.Error("still no ids: the lease has expired", args...)
+			return
 		}
+		o.since = o.told.Add(min(0, k.left(o.lent))) // a paused process gets here late
+		k.cfg.Logger.Error("ids stopped: the lease has expired", args...)
 	}
-	return o.lent, stopped, again
 }
 
 func (o *outage) end() {
