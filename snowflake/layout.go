@@ -1,12 +1,13 @@
 package snowflake
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/snowlease/snowlease/internal/fault"
 )
 
 const (
@@ -141,37 +142,24 @@ func (l Layout) WithDefaults() Layout {
 func (l Layout) Validate() error {
 	set := l
 	l = l.WithDefaults()
-	var errs []error
-	fault := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("snowflake: layout: "+format, args...))
+	f := fault.Texts{In: "snowflake: layout: "}
+	f.Check(l.Epoch < UnixEpoch, "epoch %d is before 1970: give Unix milliseconds", l.Epoch)
+	f.Check(l.TimeUnit < time.Millisecond || l.TimeUnit%time.Millisecond != 0 || l.TimeUnit > time.Hour,
+		"time unit %v is not a whole number of milliseconds from 1ms to 1h", l.TimeUnit)
+	worker, business, sequence := l.WorkerBits < 1 || l.WorkerBits > maxWorkerBits, l.BusinessBits > maxBusinessBits, set.SequenceBits > maxSequenceBits
+	f.Check(worker, "worker bits %d are not 1 to %d", l.WorkerBits, maxWorkerBits)
+	f.Check(business, "business bits %d are not 0 to %d", l.BusinessBits, maxBusinessBits)
+	f.Check(sequence, "sequence bits %d are not 1 to %d", l.SequenceBits, maxSequenceBits)
+	if worker || business || sequence { // the sums mean nothing
+		return f.Err()
 	}
-	if l.Epoch < UnixEpoch {
-		fault("epoch %d is before 1970: give Unix milliseconds", l.Epoch)
-	}
-	if l.TimeUnit < time.Millisecond || l.TimeUnit%time.Millisecond != 0 || l.TimeUnit > time.Hour {
-		fault("time unit %v is not a whole number of milliseconds from 1ms to 1h", l.TimeUnit)
-	}
-	others := len(errs)
-	if l.WorkerBits < 1 || l.WorkerBits > maxWorkerBits {
-		fault("worker bits %d are not 1 to %d", l.WorkerBits, maxWorkerBits)
-	}
-	if l.BusinessBits > maxBusinessBits {
-		fault("business bits %d are not 0 to %d", l.BusinessBits, maxBusinessBits)
-	}
-	if set.SequenceBits > maxSequenceBits {
-		fault("sequence bits %d are not 1 to %d", l.SequenceBits, maxSequenceBits)
-	}
-	switch sum := l.Bits(); {
-	case len(errs) > others: // the sums mean nothing if a width is out of range
-	case l.SequenceBits < 1:
-		fault("worker %d + business %d bits leave none of %d for the sequence: set sequence bits, 1 to %d", l.WorkerBits, l.BusinessBits, lowBits, maxSequenceBits)
-	case l.TimeBits < 1:
-		fault("no bits are left for the time: use fewer bits for worker, business or sequence")
-	case sum > idBits:
-		fault("time %d + worker %d + business %d + sequence %d bits are %d: an id has %d",
-			l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits, sum, idBits)
-	}
-	return errors.Join(errs...)
+	sum, none := l.Bits(), l.SequenceBits < 1
+	f.Check(none, "worker %d + business %d bits leave none of %d for the sequence: set sequence bits, 1 to %d",
+		l.WorkerBits, l.BusinessBits, lowBits, maxSequenceBits)
+	f.Check(!none && l.TimeBits < 1, "no bits are left for the time: use fewer bits for worker, business or sequence")
+	f.Check(!none && l.TimeBits > 0 && sum > idBits, "time %d + worker %d + business %d + sequence %d bits are %d: an id has %d",
+		l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits, sum, idBits)
+	return f.Err()
 }
 
 // MinLife is how long the time field of a layout in use must last at least.
