@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -162,26 +163,14 @@ func newPool(st snowlease.Status, list []lease.Slot, seen time.Time, err error) 
 			p.Left++
 		}
 	}
-	p.Rows = rows(all)
+	// Free slots are not in the table, except those that were not released, which come last.
+	places := map[string]int{mine: 1, lent: 1, waiting: 1, lapsed: 2}
+	p.Rows = slices.DeleteFunc(all, func(s slot) bool { return places[s.State] == 0 })
+	slices.SortStableFunc(p.Rows, func(a, b slot) int { return places[a.State] - places[b.State] })
 	p.More = max(0, len(p.Rows)-maxRows)
 	p.Rows = p.Rows[:len(p.Rows)-p.More]
 	p.InUse = p.Counts[mine] + p.Counts[lent] + p.Counts[waiting]
 	return p
-}
-
-// rows returns the slots of the table: slots that are not free, then free slots that were not
-// released.
-func rows(all []slot) []slot {
-	var taken, left []slot
-	for _, s := range all {
-		switch s.State {
-		case mine, lent, waiting:
-			taken = append(taken, s)
-		case lapsed:
-			left = append(left, s)
-		}
-	}
-	return append(taken, left...)
 }
 
 func view(s lease.Slot, worker, token int64) slot {
