@@ -262,22 +262,19 @@ func (r *TableReport) readKeys(db *gorm.DB, model any, k *key, c column) error {
 func (r *TableReport) judge(ctx context.Context, k *key, c column) {
 	// Good ids precede bad ones in each case, so binary search finds the first bad one.
 	until := func(good func(id int64) bool) time.Time {
-		switch {
-		case good(r.Last):
-			return r.Layout.Ends()
-		case !good(r.First):
-			return time.Time{}
-		}
 		low, high := r.First, r.Last
-		for low+1 < high {
+		for low < high {
 			if mid := low + (high-low)/2; good(mid) {
-				low = mid
+				low = mid + 1
 			} else {
 				high = mid
 			}
 		}
-		parts, err := r.Layout.Decode(high)
-		if err != nil {
+		parts, err := r.Layout.Decode(low)
+		switch {
+		case good(low):
+			return r.Layout.Ends()
+		case low == r.First || err != nil:
 			return time.Time{}
 		}
 		return parts.Time
