@@ -37,23 +37,18 @@ func History(cfg Config, w *IdWorker) (*history.Issuer, error) {
 	return p.history(w)
 }
 
-// noHistory returns the reason why the worker has no issuer of backdated ids, or "".
-func (p plan) noHistory(w *IdWorker) string {
-	top := p.layout.Workers() - 1
+func (p plan) history(w *IdWorker) (*history.Issuer, error) {
+	why, top := "", p.layout.Workers()-1
 	switch c := w.Center(); {
 	case p.Reserved == 0:
-		return "reserved is 0: use mode db and set it to the number of worker ids to keep for them, 1 or more"
+		why = "reserved is 0: use mode db and set it to the number of worker ids to keep for them, 1 or more"
 	case past(c) == nil:
-		return w.Status().Center + " cannot count them in a SQL database: set mode db, or give the center the Extras.Base of a center of dbseq; if you need none, leave reserved out"
+		why = w.Status().Center + " cannot count them in a SQL database: set mode db, or give the center the Extras.Base of a center of dbseq; if you need none, leave reserved out"
 	case !p.hasReserved:
-		return fmt.Sprintf("workers %q leaves out the reserved worker ids, %d to %d, which another database may use: if this database counts them, let the range end at %d",
+		why = fmt.Sprintf("workers %q leaves out the reserved worker ids, %d to %d, which another database may use: if this database counts them, let the range end at %d",
 			p.Workers, p.layout.Workers()-p.Reserved, top, top)
 	}
-	return ""
-}
-
-func (p plan) history(w *IdWorker) (*history.Issuer, error) {
-	if why := p.noHistory(w); why != "" {
+	if why != "" {
 		return nil, fmt.Errorf("%w: %s", errNoPast, why)
 	}
 	i, err := history.New(w, past(w.Center()), history.Config{Ahead: p.Lease.MaxTTL + p.Store.Skew + clockFault})

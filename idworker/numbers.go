@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
 
 	"github.com/snowlease/snowlease/dbseq"
@@ -121,17 +120,23 @@ func (s *Numbers) make(c Config, o wiring) error {
 			return err
 		}
 	}
-	storeOf := func(numbers.SegmentConfig) (numbers.Store, error) { return db, nil }
-	if where != SegmentStoreDB {
-		if storeOf, err = s.onRedis(c, o.Redis, where, db); err != nil {
+	common := db
+	if where == SegmentStoreRedis {
+		own, err := redisnumbers.New(o.Redis, redisseq.WithDurable(c.Store.Durable), redisseq.WithWaitReplicas(c.Store.WaitReplicas, c.replicaTime()))
+		if err != nil {
 			return err
 		}
+		s.stores, common = append(s.stores, own), own
 	}
 	logged := make(map[string]bool) // segments of one store share its warnings
 	for _, g := range c.Segments {
-		store, err := storeOf(g)
-		if err != nil {
-			return err
+		store := common
+		if where == SegmentStoreDBRedis && g.Strict { // in the database, with a dispenser in Redis
+			d, err := redisnumbers.NewDispenser(o.Redis, db, g, redisseq.WithDurable(c.Store.Durable))
+			if err != nil {
+				return err
+			}
+			s.stores, store = append(s.stores, d), d
 		}
 		g.Logger = cmp.Or(g.Logger, s.log)
 		issuer, err := numbers.NewSegment(store, g)
@@ -187,31 +192,6 @@ func (s *Numbers) database(c Config, o wiring, where SegmentStore) (numbers.Stor
 	}
 	s.stores = append(s.stores, own)
 	return own.Numbers(), nil
-}
-
-// onRedis returns a constructor for the store of a segment: in Redis, or, for a strict order, in
-// db with a dispenser in Redis.
-func (s *Numbers) onRedis(c Config, client redis.UniversalClient, where SegmentStore, db numbers.Store) (func(numbers.SegmentConfig) (numbers.Store, error), error) {
-	quarantine := redisseq.WithDurable(c.Store.Durable)
-	if where == SegmentStoreRedis {
-		own, err := redisnumbers.New(client, quarantine, redisseq.WithWaitReplicas(c.Store.WaitReplicas, c.replicaTime()))
-		if err != nil {
-			return nil, err
-		}
-		s.stores = append(s.stores, own)
-		return func(numbers.SegmentConfig) (numbers.Store, error) { return own, nil }, nil
-	}
-	return func(g numbers.SegmentConfig) (numbers.Store, error) {
-		if !g.Strict {
-			return db, nil
-		}
-		d, err := redisnumbers.NewDispenser(client, db, g, quarantine)
-		if err != nil {
-			return nil, err
-		}
-		s.stores = append(s.stores, d)
-		return d, nil
-	}, nil
 }
 
 // makeSeries creates the series of c, which are in SQL.
