@@ -110,14 +110,14 @@ func TestSwapAfterARestore(t *testing.T) {
 			write := func(was, is string) (string, error) {
 				return s.Swap(t.Context(), "orders", map[string]string{"0": was}, map[string]string{"0": is})
 			}
-			first, err := s.Load(t.Context(), "orders")
+			_, first, err := s.Load(t.Context(), "orders")
 			require.NoError(t, err)
 			late := etcdseq.NewStore(client)
-			_, err = late.Load(t.Context(), "orders")
+			_, _, err = late.Load(t.Context(), "orders")
 			require.NoError(t, err)
 			own, err := write("", "a")
 			require.NoError(t, err)
-			require.Equal(t, first.Incarnation, own)
+			require.Equal(t, first, own)
 			_, err = write("", "b")
 			require.ErrorIs(t, err, engine.ErrChanged)
 			_, err = late.Swap(t.Context(), "orders", map[string]string{"1": ""}, map[string]string{"1": "a"})
@@ -127,7 +127,7 @@ func TestSwapAfterARestore(t *testing.T) {
 				_, err := client.Put(t.Context(), "other", other)
 				require.NoError(t, err)
 			}
-			_, err = s.Load(t.Context(), "orders")
+			_, _, err = s.Load(t.Context(), "orders")
 			require.NoError(t, err)
 			e.Restore(file, token)
 			for range 2 * len(token) { // another cluster has other revisions, which may be later
@@ -142,14 +142,14 @@ func TestSwapAfterARestore(t *testing.T) {
 			for range 5 { // others raise the revision above the one that was seen
 				e.Ctl(e.Nodes[0], "put", "other", "o")
 			}
-			parts, err := s.Load(t.Context(), "orders")
+			parts, incarnation, err := s.Load(t.Context(), "orders")
 			require.NoError(t, err)
-			require.Equal(t, "b", parts.Values["0"])
-			require.NotEqual(t, own, parts.Incarnation)
+			require.Equal(t, "b", parts["0"])
+			require.NotEqual(t, own, incarnation)
 			e.Ctl(e.Nodes[0], "put", "other", "o")
-			again, err := s.Load(t.Context(), "orders")
+			_, again, err := s.Load(t.Context(), "orders")
 			require.NoError(t, err)
-			require.Equal(t, parts.Incarnation, again.Incarnation, "it shows until it is on record")
+			require.Equal(t, incarnation, again, "it shows until it is on record")
 		})
 	}
 }
@@ -293,19 +293,19 @@ func TestOldTermInDoubt(t *testing.T) {
 		}
 		return err
 	}, e.URLs()...))
-	parts, err := s.Load(t.Context(), "orders")
+	_, incarnation, err := s.Load(t.Context(), "orders")
 	require.NoError(t, err)
-	own := parts.Incarnation
+	own := incarnation
 	behind = true
-	_, err = s.Load(t.Context(), "orders")
+	_, _, err = s.Load(t.Context(), "orders")
 	require.ErrorContains(t, err, "refused")
 	behind = false
 	written, err := s.Swap(t.Context(), "orders", map[string]string{"0": ""}, map[string]string{"0": "a"})
 	require.NoError(t, err)
 	require.Equal(t, own, written)
-	parts, err = s.Load(t.Context(), "orders")
+	_, incarnation, err = s.Load(t.Context(), "orders")
 	require.NoError(t, err)
-	require.Equal(t, own, parts.Incarnation)
+	require.Equal(t, own, incarnation)
 
 	// A member answers a write before it sets its term.
 	late = true
@@ -313,9 +313,9 @@ func TestOldTermInDoubt(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, own, written, "the call fails")
 	late = false
-	parts, err = s.Load(t.Context(), "orders")
+	_, incarnation, err = s.Load(t.Context(), "orders")
 	require.NoError(t, err)
-	require.Equal(t, own, parts.Incarnation, "nothing is remembered")
+	require.Equal(t, own, incarnation, "nothing is remembered")
 }
 
 // A member that caught up by a snapshot tells an old term until it applies an entry of the
@@ -362,16 +362,16 @@ func TestMemberCaughtUp(t *testing.T) {
 	late := dial(t, behind.DSN())
 	require.Less(t, term(late), term(client), "else this shows nothing")
 	// etcd 3.4 refuses writes by this member, so the member stays as it is.
-	if parts, err := etcdseq.NewStore(late).Load(t.Context(), "crew"); err == nil {
-		require.NotContains(t, parts.Incarnation, "rolled back")
+	if _, incarnation, err := etcdseq.NewStore(late).Load(t.Context(), "crew"); err == nil {
+		require.NotContains(t, incarnation, "rolled back")
 	}
 	all := etcdseq.NewStore(dial(t, e.URLs()...))
 	read := 0
 	require.Eventually(t, func() bool {
-		parts, err := all.Load(t.Context(), "crew")
+		_, incarnation, err := all.Load(t.Context(), "crew")
 		if err == nil {
 			read++
-			require.NotContains(t, parts.Incarnation, "rolled back")
+			require.NotContains(t, incarnation, "rolled back")
 		}
 		return read == 6
 	}, 20*time.Second, 10*time.Millisecond)

@@ -89,23 +89,25 @@ func (s *store) String() string {
 }
 
 // Load implements engine.SplitStore with one linearizable read.
-func (s *store) Load(ctx context.Context, namespace string) (engine.Parts, error) {
-	parts, doubt, err := s.load(ctx, namespace, false)
-	if err == nil && doubt {
+func (s *store) Load(ctx context.Context, namespace string) (parts map[string]string, incarnation string, err error) {
+	parts, incarnation, err = s.load(ctx, namespace, false)
+	if errors.Is(err, errDoubt) {
 		// A member that has just caught up from a snapshot reports an old term until it applies the
 		// next entry of the log. Deleting a key that does not exist creates one.
 		call, done := s.attempt(ctx)
 		_, err = s.kv.Delete(call, s.prefix+namespace+"/nothing")
 		if done(); err == nil {
-			parts, _, err = s.load(ctx, namespace, true)
+			parts, incarnation, err = s.load(ctx, namespace, true)
 		}
 	}
-	return parts, s.failure(err)
+	return parts, incarnation, s.failure(err)
 }
 
-// load also reports whether there is doubt: only the term indicates that the cluster was rolled
+// errDoubt is returned by load unless it is sure: only the term indicates that the cluster was rolled
 // back, and the term may not be the latest.
-func (s *store) load(ctx context.Context, namespace string, sure bool) (parts engine.Parts, doubt bool, err error) {
+var errDoubt = errors.New("the term may not be the latest")
+
+func (s *store) load(ctx context.Context, namespace string, sure bool) (parts map[string]string, incarnation string, err error) {
 	s.mu.Lock()
 	before := s.seen[namespace] // read first, since answers may overtake one another
 	s.mu.Unlock()
@@ -114,18 +116,18 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts en
 	defer done()
 	resp, err := s.kv.Get(ctx, base, clientv3.WithPrefix())
 	if err != nil {
-		return parts, false, err
+		return nil, "", err
 	}
 	now := observed{}
-	parts.Values = map[string]string{}
+	parts = map[string]string{}
 	for _, kv := range resp.Kvs {
 		if name := strings.TrimPrefix(string(kv.Key), base); name != clusterKey {
-			parts.Values[name] = string(kv.Value)
+			parts[name] = string(kv.Value)
 			continue
 		}
 		now.text = string(kv.Value)
 		if err := json.Unmarshal(kv.Value, &now.was); err != nil {
-			return parts, false, fmt.Errorf("%w: the key %s is not the JSON of a record", lease.ErrDamaged, kv.Key)
+			return nil, "", fmt.Errorf("%w: the key %s is not the JSON of a record", lease.ErrDamaged, kv.Key)
 		}
 	}
 	now.is = cluster{ID: id(resp.Header), Term: resp.Header.RaftTerm, Rollbacks: now.was.Rollbacks}
@@ -133,15 +135,14 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts en
 	then := before.latest[now.is.ID]
 	fallen := now.was.ID == now.is.ID && now.is.Term < now.was.Term || at.before(then)
 	if anyTerm := (moment{at.rollbacks, then.term, at.revision}); fallen && !sure && !anyTerm.before(then) {
-		return parts, true, nil
+		return nil, "", errDoubt
 	}
 	if fallen {
 		now.is.Rollbacks = max(now.was.Rollbacks, then.rollbacks) + 1
 		at.revision = revisionOfARollback
 	}
-	parts.Incarnation = now.is.incarnation()
 	s.see(namespace, now, at)
-	return parts, false, nil
+	return parts, now.is.incarnation(), nil
 }
 
 // Swap implements engine.SplitStore with one transaction. It also compares the cluster record and

@@ -236,7 +236,7 @@ func (c *Center) look(ctx context.Context, namespace string, want Want) (v View,
 	}
 	v, err = c.store.Load(ctx, namespace, want)
 	if v.Want = want; v.Now.IsZero() {
-		v.hosts, v.Now = true, hostclock.Now(ctx)
+		v.Now = hostclock.Now(ctx)
 	}
 	return v, err
 }

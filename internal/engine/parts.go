@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/rules"
@@ -20,8 +19,10 @@ import (
 // casstore.Store has the same requirements, with a version in place of the values of the parts. It must be safe for concurrent use. If it is a fmt.Stringer, logs and errors
 // show its text, which must contain no secrets.
 type SplitStore interface {
-	// Load returns all parts of a namespace as they are at one moment.
-	Load(ctx context.Context, namespace string) (Parts, error)
+	// Load returns all parts of a namespace by name, as they are at one moment: "meta" for the
+	// namespace, and a number for each worker id that was lent. The incarnation has the meaning of
+	// casstore.Record.Incarnation.
+	Load(ctx context.Context, namespace string) (parts map[string]string, incarnation string, err error)
 
 	// Swap writes the parts of is, at most 100, in one step, if each part of was still has
 	// that value; an empty value stands for no part. Otherwise it changes nothing and
@@ -29,19 +30,8 @@ type SplitStore interface {
 	Swap(ctx context.Context, namespace string, was, is map[string]string) (incarnation string, err error)
 }
 
-// Parts is the content of a SplitStore for a namespace.
-type Parts struct {
-	// Values has the parts by name: "meta" for the namespace, and a number for each worker
-	// id that was lent.
-	Values map[string]string
-	// Now and Incarnation have the meaning of the fields of casstore.Record.
-	Now         time.Time
-	Incarnation string
-}
-
-// NewSplit returns a center on the store. Acquire and Release take one Load and
-// one Swap, or two of each if the namespace has no record. If the store has no clock of its
-// own, so that Parts.Now is zero, a renewal takes one Swap.
+// NewSplit returns a center on the store, by this host's clock. Acquire and Release take one Load and
+// one Swap, or two of each if the namespace has no record. A renewal takes one Swap.
 func NewSplit(s SplitStore) *Center {
 	return New(&split{Base: Base{s}, store: s, last: map[place]kept{}}, rules.MaxPool)
 }
@@ -69,12 +59,12 @@ type kept struct {
 }
 
 func (s *split) Load(ctx context.Context, namespace string, want Want) (View, error) {
-	p, err := s.store.Load(ctx, namespace)
+	parts, incarnation, err := s.store.Load(ctx, namespace)
 	if err != nil {
 		return View{}, s.Wrap(want.Verb, namespace, fmt.Errorf("read the record: %w", err))
 	}
-	ns, err := rules.OfParts(p.Values)
-	return View{Namespace: ns, Now: p.Now, Incarnation: p.Incarnation, Kept: p.Values}, s.Failed(want.Verb, namespace, err)
+	ns, err := rules.OfParts(parts)
+	return View{Namespace: ns, Incarnation: incarnation, Kept: parts}, s.Failed(want.Verb, namespace, err)
 }
 
 // Swap compares the part of the namespace and the parts that it writes. Parts of other worker
@@ -84,7 +74,7 @@ func (s *split) Swap(ctx context.Context, namespace string, before View, after r
 	if err == nil && incarnation != before.Incarnation {
 		err = ErrReplaced
 	}
-	if err != nil || !before.hosts {
+	if err != nil {
 		return s.Failed(before.Want.Verb, namespace, err)
 	}
 	s.mu.Lock()

@@ -35,8 +35,7 @@ func request(namespace string) lease.Request {
 
 // parts is a SplitStore in memory with the faults of leasetest.
 type parts struct {
-	still bool // only Sleep moves its clock; otherwise it has none
-	host  bool // only Sleep moves the clock of its callers' host
+	still bool // only Sleep moves the clock of its callers' host
 
 	mu           sync.Mutex
 	values       map[string]map[string]string
@@ -53,15 +52,11 @@ func newParts(still bool) *parts {
 
 func (*parts) String() string { return "parts" }
 
-func (p *parts) Load(_ context.Context, namespace string) (engine.Parts, error) {
+func (p *parts) Load(_ context.Context, namespace string) (map[string]string, string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.loads++
-	all := engine.Parts{Values: maps.Clone(p.values[namespace]), Incarnation: strconv.Itoa(p.run)}
-	if p.still {
-		all.Now = p.now
-	}
-	return all, nil
+	return maps.Clone(p.values[namespace]), strconv.Itoa(p.run), nil
 }
 
 func (p *parts) Swap(_ context.Context, namespace string, was, is map[string]string) (string, error) {
@@ -91,23 +86,24 @@ func (p *parts) Swap(_ context.Context, namespace string, was, is map[string]str
 
 func (p *parts) Center(testing.TB) lease.Center {
 	c := engine.NewSplit(p)
-	if p.host {
-		return byHost{c, p}
+	if p.still {
+		return byHost{c, p, new(time.Duration)}
 	}
 	return c
 }
 
-// byHost is a center whose callers are on a host with the clock of p.
+// byHost is a center whose callers are on a host with the clock of p, or one that is off.
 type byHost struct {
 	lease.Center
-	p *parts
+	p   *parts
+	off *time.Duration
 }
 
 func (c byHost) on(ctx context.Context) context.Context {
 	return hostclock.With(ctx, func() time.Time {
 		c.p.mu.Lock()
 		defer c.p.mu.Unlock()
-		return c.p.now
+		return c.p.now.Add(*c.off)
 	})
 }
 
@@ -139,6 +135,10 @@ type operatorByHost struct {
 	c byHost
 }
 
+func (o operatorByHost) Record(ctx context.Context, namespace string) (lease.Record, error) {
+	return o.Operator.Record(o.c.on(ctx), namespace)
+}
+
 func (o operatorByHost) Quarantine(ctx context.Context, namespace, reason string) (lease.Record, error) {
 	return o.Operator.Quarantine(o.c.on(ctx), namespace, reason)
 }
@@ -151,7 +151,7 @@ func (p *parts) Sleep(d time.Duration) {
 	p.mu.Lock()
 	p.now = p.now.Add(d)
 	p.mu.Unlock()
-	if !p.still && !p.host {
+	if !p.still {
 		time.Sleep(d)
 	}
 }
@@ -209,22 +209,12 @@ func (p *parts) Delete(_ testing.TB, namespace string, worker int64) {
 }
 
 func (p *parts) Traits() leasetest.Traits {
-	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: true, RenewsAlone: !p.still, StandsStill: p.still || p.host}
+	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: true, RenewsAlone: true, StandsStill: p.still}
 }
 
 func TestContractOfParts(t *testing.T) {
 	t.Parallel()
 	leasetest.Run(t, func(testing.TB) leasetest.Store { return newParts(true) })
-}
-
-// TestContractOfPartsHostClock tests renewals by one Swap.
-func TestContractOfPartsHostClock(t *testing.T) {
-	t.Parallel()
-	leasetest.Run(t, func(testing.TB) leasetest.Store {
-		p := newParts(false)
-		p.host = true
-		return p
-	})
 }
 
 func TestOperatorOfParts(t *testing.T) {
@@ -247,7 +237,7 @@ func afterQuarantine(t *testing.T, p *parts, c lease.Center, req lease.Request) 
 // lentByParts returns a grant of an open namespace, and its center.
 func lentByParts(t *testing.T, p *parts) (lease.Center, lease.Grant) {
 	t.Helper()
-	c := engine.NewSplit(p)
+	c := p.Center(t)
 	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	g, err := c.Acquire(t.Context(), request("orders"))
 	require.NoError(t, err)
@@ -257,7 +247,7 @@ func lentByParts(t *testing.T, p *parts) (lease.Center, lease.Grant) {
 func TestPartsAreReadAndWrittenOnce(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
-	c := engine.NewSplit(p)
+	c := p.Center(t)
 	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	cost := func(do func()) [2]int {
 		loads, swaps := p.loads, p.swaps
@@ -279,7 +269,7 @@ func TestPartsAreReadAndWrittenOnce(t *testing.T) {
 	}
 	time.Sleep(2 * time.Millisecond) // so that there is something to write
 	require.Equal(t, [2]int{1, 1}, cost(func() {
-		_, err := engine.NewSplit(p).Renew(t.Context(), g)
+		_, err := p.Center(t).Renew(t.Context(), g)
 		require.NoError(t, err)
 	}), "a renewal by another process, which knows nothing")
 	time.Sleep(2 * time.Millisecond)
@@ -297,11 +287,11 @@ func TestPartsOfOthersMayChange(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
 	c, g := lentByParts(t, p)
-	other, err := engine.NewSplit(p).Acquire(t.Context(), request("orders"))
+	other, err := p.Center(t).Acquire(t.Context(), request("orders"))
 	require.NoError(t, err)
 	p.before = func() {
 		p.now = p.now.Add(time.Second)
-		_, err := engine.NewSplit(p).Renew(t.Context(), other)
+		_, err := p.Center(t).Renew(t.Context(), other)
 		require.NoError(t, err)
 	}
 	p.Sleep(time.Second)
@@ -329,7 +319,7 @@ func TestPartsLostRace(t *testing.T) {
 		var first lease.Grant
 		p.before = func() {
 			var err error
-			first, err = engine.NewSplit(p).Acquire(t.Context(), one)
+			first, err = p.Center(t).Acquire(t.Context(), one)
 			require.NoError(t, err)
 		}
 		again := one
@@ -348,7 +338,7 @@ func TestPartsMetaChanges(t *testing.T) {
 	require.NoError(t, c.Release(t.Context(), g, g.Floor))
 	p.Sleep(time.Second)
 	p.before = func() {
-		_, err := engine.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
+		_, err := p.Center(t).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 		require.NoError(t, err)
 	}
 	req := request("orders")
@@ -361,7 +351,7 @@ func TestPartsMetaChanges(t *testing.T) {
 func TestPartsAreMadeWhole(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
-	c := engine.NewSplit(p)
+	c := p.Center(t)
 	require.NoError(t, c.Extras().Init(t.Context(), request("orders")))
 	p.Drop(t, "orders", leasetest.OneMark)
 	var first, second *lease.QuarantineError
@@ -398,7 +388,7 @@ func TestPartsRenewalAfterMetaChanges(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
 	c, g := lentByParts(t, p)
-	_, err := engine.NewSplit(p).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
+	_, err := p.Center(t).Extras().Operator.Quarantine(t.Context(), "orders", "by hand")
 	require.NoError(t, err)
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
@@ -409,7 +399,7 @@ func TestPartsRenewalAfterMetaChanges(t *testing.T) {
 func TestPartsRenewalAfterARestore(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
-	c := engine.NewSplit(p)
+	c := p.Center(t)
 	req := request("orders")
 	req.TTL, req.MaxTTL, req.Skew = 200*time.Millisecond, 200*time.Millisecond, 20*time.Millisecond
 	require.NoError(t, c.Extras().Init(t.Context(), req))
@@ -420,7 +410,7 @@ func TestPartsRenewalAfterARestore(t *testing.T) {
 	restore()
 	other := req
 	other.Owner = lease.NewOwner()
-	_, err = engine.NewSplit(p).Acquire(t.Context(), other)
+	_, err = p.Center(t).Acquire(t.Context(), other)
 	require.NoError(t, err)
 	_, err = c.Renew(t.Context(), g)
 	require.ErrorIs(t, err, lease.ErrLost)
@@ -441,7 +431,7 @@ func TestPartsRenewalOnAnotherServer(t *testing.T) {
 func TestPartsBorrowAcrossARestore(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
-	c := engine.NewSplit(p)
+	c := p.Center(t)
 	req := request("orders")
 	req.MaxLead = req.MaxTTL
 	require.NoError(t, c.Extras().Init(t.Context(), req))
@@ -468,12 +458,12 @@ func TestPartsBorrowAboveAForgottenGrant(t *testing.T) {
 			p := newParts(false)
 			req := request("orders")
 			req.Last, req.Skew, req.MaxLead = 0, 0, req.MaxTTL
-			c := engine.NewSplit(p)
+			c := p.Center(t)
 			require.NoError(t, c.Extras().Init(t.Context(), req))
 			another := func() (lease.Grant, error) {
 				r := req
 				r.Owner = lease.NewOwner()
-				return engine.NewSplit(p).Acquire(t.Context(), r)
+				return p.Center(t).Acquire(t.Context(), r)
 			}
 			var forgotten lease.Grant
 			p.before = func() {
@@ -507,7 +497,7 @@ func TestPartsBorrowAboveAForgottenGrant(t *testing.T) {
 func TestPartsHostClock(t *testing.T) {
 	t.Parallel()
 	p := newParts(false)
-	c := engine.NewSplit(p)
+	c := p.Center(t)
 	now := time.UnixMilli(1_900_000_000_000)
 	ctx := hostclock.With(t.Context(), func() time.Time { return now })
 	req := request("orders")
@@ -538,7 +528,7 @@ func TestPartsFirstCallPauses(t *testing.T) {
 		var live lease.Grant
 		p.before = func() {
 			pause := func() {
-				other, r := engine.NewSplit(p), req
+				other, r := p.Center(t), req
 				r.Owner = lease.NewOwner()
 				live = afterQuarantine(t, p, other, r)
 				var err error
@@ -561,11 +551,11 @@ func TestPartsFirstCallPauses(t *testing.T) {
 			}
 		}
 		quarantine := (*lease.QuarantineError)(nil)
-		_, err := engine.NewSplit(p).Acquire(t.Context(), req)
+		_, err := p.Center(t).Acquire(t.Context(), req)
 		require.ErrorAs(t, err, &quarantine)
 		require.NotZero(t, live)
 		p.Sleep(quarantine.Wait())
-		g, err := engine.NewSplit(p).Acquire(t.Context(), req)
+		g, err := p.Center(t).Acquire(t.Context(), req)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, g.Floor, live.Ceiling, "%+v", at)
 	}
@@ -597,7 +587,7 @@ func TestClocksOfCallersMinutesApart(t *testing.T) {
 	callers := make([]lease.Center, 5)
 	offsets := make([]time.Duration, len(callers))
 	for i := range callers {
-		callers[i] = engine.NewSplit(apart{p, &offsets[i]})
+		callers[i] = byHost{engine.NewSplit(p), p, &offsets[i]}
 	}
 	req := request("orders")
 	require.NoError(t, callers[0].Extras().Init(t.Context(), req))
@@ -659,7 +649,7 @@ func TestQuarantineByAFastCaller(t *testing.T) {
 	t.Parallel()
 	p := newParts(true)
 	fast, right := 365*24*time.Hour, time.Duration(0)
-	ahead, c := engine.NewSplit(apart{p, &fast}), engine.NewSplit(apart{p, &right})
+	ahead, c := byHost{engine.NewSplit(p), p, &fast}, byHost{engine.NewSplit(p), p, &right}
 	req := request("orders")
 	req.MaxLead = req.MaxTTL
 	_, err := ahead.Acquire(t.Context(), req) // of a namespace that nobody has opened
@@ -672,18 +662,6 @@ func TestQuarantineByAFastCaller(t *testing.T) {
 	afterQuarantine(t, p, c, req)
 }
 
-// apart is a store by the clock of one caller.
-type apart struct {
-	*parts
-	offset *time.Duration
-}
-
-func (a apart) Load(ctx context.Context, namespace string) (engine.Parts, error) {
-	all, err := a.parts.Load(ctx, namespace)
-	all.Now = all.Now.Add(*a.offset)
-	return all, err
-}
-
 // All records are lost. A first call finds nothing, and does not get to decide. Init does not
 // take what it left for a new namespace.
 func TestPartsInitBesideAFirstCall(t *testing.T) {
@@ -691,7 +669,7 @@ func TestPartsInitBesideAFirstCall(t *testing.T) {
 	p := newParts(true)
 	req := request("orders")
 	req.Last, req.MaxLead = 0, req.MaxTTL
-	c := engine.NewSplit(p)
+	c := p.Center(t)
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	live, err := c.Acquire(t.Context(), req)
 	require.NoError(t, err)
@@ -715,7 +693,7 @@ func TestPartsInitBesideAPartialLoss(t *testing.T) {
 		req := request("orders")
 		var held lease.Grant
 		lose := func() {
-			other, r := engine.NewSplit(p), req
+			other, r := p.Center(t), req
 			r.First, r.Last, r.Owner = 0, 0, lease.NewOwner()
 			held = afterQuarantine(t, p, other, r)
 			r.First, r.Last, r.Owner = 1, 1, lease.NewOwner()
@@ -728,7 +706,7 @@ func TestPartsInitBesideAPartialLoss(t *testing.T) {
 		if pauses == 2 {
 			p.before = func() { p.before = lose }
 		}
-		c := engine.NewSplit(p)
+		c := p.Center(t)
 		require.ErrorIs(t, c.Extras().Init(t.Context(), req), lease.ErrExists)
 
 		req.First, req.Last = 0, 0
@@ -744,11 +722,11 @@ func TestPartsBorrowAcrossTwoInits(t *testing.T) {
 	p := newParts(true)
 	req := request("orders")
 	req.Last = 0
-	c := engine.NewSplit(p)
+	c := p.Center(t)
 	require.NoError(t, c.Extras().Init(t.Context(), req))
 	var last lease.Grant
 	p.before = func() {
-		other, r := engine.NewSplit(p), req
+		other, r := p.Center(t), req
 		r.Owner = lease.NewOwner()
 		p.Sleep(10 * time.Millisecond)
 		var err error

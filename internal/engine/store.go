@@ -105,6 +105,5 @@ type View struct {
 	// the record of a namespace is created in one step.
 	Stamp *Stamp
 
-	Want  Want // set by the engine
-	hosts bool // Now is the clock of this host
+	Want Want // set by the engine
 }
