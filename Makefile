@@ -11,6 +11,7 @@ FUZZ ?= ^Fuzz
 export TESTTIME ?= 20m
 CHAOSTIME ?= 10m
 SEED ?= 0
+OLD ?=
 LOSSES ?= 1
 SEEDS ?= 5000
 BASE ?= /
@@ -81,9 +82,9 @@ gorm-suite: prove-deps ## run GORM's own tests with the plugin, from the checkou
 	GORM_SUITE='$(abspath $(GORM_SUITE))' go test -tags gormsuite -count=1 -timeout 60m -v ./internal/test/gormsuite
 
 .PHONY: chaos
-chaos: prove-deps ## inject faults into real servers, CHAOSTIME per store, with LOSSES times as many losses
-	cd proof/chaos && for store in $(STORES); do \
-		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.losses=$(LOSSES) -chaos.report="$$PWD/chaos-$$store.md"; \
+chaos: prove-deps ## inject faults into real servers, CHAOSTIME per store, with LOSSES times as many losses; every second process runs the commit OLD
+	old=$$(scripts/chaos-old.sh $(OLD)); cd proof/chaos && for store in $(STORES); do \
+		go test -count=1 -v -timeout 0 -run "TestChaos/$$store$$" . -chaos.duration=$(CHAOSTIME) -chaos.seed=$(SEED) -chaos.losses=$(LOSSES) -chaos.old="$$old" -chaos.report="$$PWD/chaos-$$store.md"; \
 	done
 
 .PHONY: attack

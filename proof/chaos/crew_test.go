@@ -35,7 +35,7 @@ type crew struct {
 
 	times []times // from which processes draw
 
-	killed, stopped, raised, lowered atomic.Int64
+	killed, stopped, raised, lowered, old atomic.Int64
 
 	spawn chan func() // to the thread that starts processes
 }
@@ -102,6 +102,7 @@ func (c *crew) fill(s *seat) error {
 	o.Seed = c.random.Uint64()
 	o.Journal = filepath.Join(c.dir, fmt.Sprint(c.started))
 	c.started++
+	other := *old != "" && c.started%2 == 0 // so a seat changes its version, in either direction
 	c.mu.Unlock()
 	o.Store, o.Request = c.store(s.group), c.draw(s).of(o.Request)
 	o.Request.Holder = s.holder
@@ -115,6 +116,10 @@ func (c *crew) fill(s *seat) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
+	}
+	if other {
+		program = *old
+		c.old.Add(1)
 	}
 	p := &process{cmd: exec.Command(program), order: o, gone: make(chan struct{})}
 	p.worker.Store(-1)

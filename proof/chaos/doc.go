@@ -4,6 +4,7 @@
 //	go test -run TestChaos .                             each engine for some seconds
 //	go test -v -timeout 0 -run 'TestChaos/redis$' . -chaos.duration=10m -chaos.report=FILE
 //	go test ... -chaos.losses=10                         servers lose data ten times as often
+//	go test ... -chaos.old=FILE                          every second process runs this older test binary
 //	go test ... -chaos.only='FLUSHALL|deleted'           only these faults
 //	go test -run TestControls .                          broken schemes are detected
 //
@@ -47,6 +48,9 @@
 // For the second half all processes are restarted with the greatest times. It begins once these are
 // on record, and goes back to no older data. The skew that is known after a loss is that of who asks
 // first, so clocks keep to the least.
+//
+// With -chaos.old, every second process that starts runs another version, built by go test -c, on
+// the same records. Its harness must understand the orders of this one, and write the same journal.
 //
 // # Without a center
 //

@@ -19,6 +19,7 @@ var (
 	size     = flag.Int("chaos.processes", 24, "how many processes ask for the 16 worker ids")
 	reportTo = flag.String("chaos.report", "", "file that gets a report in Markdown")
 	losses   = flag.Int("chaos.losses", 1, "how many times as often as usual servers lose data")
+	old      = flag.String("chaos.old", "", "test binary of another version, which every second process runs; empty: none")
 	only     = flag.String("chaos.only", "", "regular expression of the faults that are made; empty: all")
 )
 

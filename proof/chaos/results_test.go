@@ -51,6 +51,9 @@ func (r *results) write() {
 	if *losses > 1 {
 		flags += fmt.Sprintf(" -chaos.losses=%d", *losses)
 	}
+	if *old != "" {
+		flags += " -chaos.old=" + *old
+	}
 	if *only != "" {
 		flags += fmt.Sprintf(" -chaos.only='%s'", *only)
 	}
@@ -91,6 +94,9 @@ func table(stages []*stage, all []*verdict) string {
 	}
 	number("runs of consecutive ids", func(_ *stage, v *verdict) int64 { return v.runs })
 	number("processes", func(_ *stage, v *verdict) int64 { return int64(v.processes) })
+	if *old != "" {
+		number("processes of the other version", func(s *stage, _ *verdict) int64 { return s.old.Load() })
+	}
 	number("processes killed", func(s *stage, _ *verdict) int64 { return s.killed.Load() })
 	number("processes stopped and continued", func(s *stage, _ *verdict) int64 { return s.stopped.Load() })
 	number("processes replaced by one with a greater max_ttl", func(s *stage, _ *verdict) int64 { return s.raised.Load() })
