@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
@@ -31,8 +30,7 @@ var _ lease.Center = (*Center)(nil)
 // A Center lends worker ids from a store.
 type Center struct {
 	store Store
-	max   int64    // the largest pool
-	turns sync.Map // by namespace, a chan struct{}: the calls of this process would compete
+	max   int64 // the largest pool
 }
 
 // New returns a center on a store that keeps pools of at most max worker ids.
@@ -162,14 +160,6 @@ func (c *Center) check(want Want) error {
 func (c *Center) apply(ctx context.Context, namespace string, want Want, decide rule) error {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	only, _ := c.turns.LoadOrStore(namespace, make(chan struct{}, 1))
-	turn := only.(chan struct{})
-	select {
-	case turn <- struct{}{}:
-		defer func() { <-turn }()
-	case <-ctx.Done():
-		return c.store.Wrap(want.Verb, namespace, ctx.Err())
-	}
 	var announced rules.Meta // by this call
 	for wait := 2 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		before, err := c.look(ctx, namespace, want)
@@ -196,7 +186,7 @@ func (c *Center) apply(ctx context.Context, namespace string, want Want, decide 
 		switch err := c.store.Swap(ctx, namespace, before, after); {
 		case err == nil && announce:
 			continue
-		case err == nil && want.joins() && before.Stamp != nil && *before.Stamp != Stamp{}:
+		case err == nil && want.Request.Pool > 0 && before.Stamp != nil && *before.Stamp != Stamp{}:
 			if before.Stamp.moves(answer, after) {
 				return answer
 			}

@@ -47,7 +47,7 @@ type Store interface {
 // A Want says what a call needs. A store may return more.
 type Want struct {
 	Verb    string        // for errors
-	Request lease.Request // of the call; empty for an operator's
+	Request lease.Request // of a member's call; empty for an operator's
 	Worker  int64         // its slot, or -1
 	All     bool          // all slots
 	// Borrow asks for the slots that the owner of the request holds or has given back, and for
@@ -74,9 +74,6 @@ func (w *Want) lost(most time.Duration) time.Duration {
 	w.Skip = uint32(sum) | 1
 	return most * time.Duration(sum>>54) / 1024
 }
-
-// joins reports whether a call is that of a member.
-func (w *Want) joins() bool { return w.Request.Pool > 0 }
 
 // A Stamp is the quarantine that a Swap began, and the store's clock then.
 type Stamp struct{ Now, Quarantine int64 }
