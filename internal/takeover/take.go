@@ -138,8 +138,7 @@ func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
 // worker ids that it lists until nothing has changed.
 func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 	op := s.operator()
-	type grant struct{ worker, token int64 }
-	holders := map[grant]string{} // a worker id that was revoked has no holder
+	holders := map[int64]string{} // a worker id that was revoked has no holder
 	for range 10 {
 		before := slots
 		if slots, err = op.Slots(ctx, s.Request.Namespace); err != nil {
@@ -149,11 +148,8 @@ func (s Side) settled(ctx context.Context) (slots []lease.Slot, err error) {
 			return a.Worker == b.Worker && a.Token == b.Token && a.HighWater == b.HighWater
 		})
 		for i, slot := range slots {
-			g := grant{slot.Worker, slot.Token}
-			if slot.Holder == "" {
-				slots[i].Holder = holders[g]
-			}
-			holders[g] = slots[i].Holder
+			slots[i].Holder = cmp.Or(slot.Holder, holders[slot.Worker])
+			holders[slot.Worker] = slots[i].Holder
 			if same || slot.Since == 0 {
 				continue
 			}
