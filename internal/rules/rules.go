@@ -102,15 +102,14 @@ func (ns Namespace) lentTo(now int64, req lease.Request) (int64, bool) {
 // choice returns the free worker id that a request is lent: the least recently used, or another one
 // if skip is not 0.
 func (ns Namespace) choice(now int64, req lease.Request, skip uint32) (worker int64, ok bool) {
-	var free []Slot
-	var workers []int64
+	var free []int // in ns.Slots
 	lead, best := Lead(ns.Meta.Quarantine, now, req), 0
 	for i, s := range ns.Slots {
 		w := ns.Worker(i)
 		if w < req.First || w > req.Last || !Free(s, now, lead) {
 			continue
 		}
-		if free, workers = append(free, s), append(workers, w); s.Expires < free[best].Expires {
+		if free = append(free, i); s.Expires < ns.Slots[free[best]].Expires {
 			best = len(free) - 1
 		}
 	}
@@ -120,7 +119,7 @@ func (ns Namespace) choice(now int64, req lease.Request, skip uint32) (worker in
 	if skip > 0 {
 		best = int(skip % uint32(len(free)))
 	}
-	return workers[best], true
+	return ns.Worker(free[best]), true
 }
 
 func (ns Namespace) noFreeWorker(now int64, req lease.Request) error {
