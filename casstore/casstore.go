@@ -63,7 +63,7 @@ func (w *whole) Load(ctx context.Context, name string, want engine.Want) (engine
 		return engine.View{}, w.Wrap(want.Verb, name, fmt.Errorf("read the record: %w", err))
 	}
 	ns, err := rules.Decode(r.Value)
-	return engine.View{Namespace: ns, Now: r.Now, Incarnation: r.Incarnation, Kept: r.Version}, w.Failed(want.Verb, name, err)
+	return engine.View{Namespace: ns, Now: r.Now, Incarnation: r.Incarnation, Kept: r.Version}, w.Wrap(want.Verb, name, err)
 }
 
 func (w *whole) Swap(ctx context.Context, name string, before engine.View, after rules.Namespace) error {
@@ -75,5 +75,5 @@ func (w *whole) Swap(ctx context.Context, name string, before engine.View, after
 	if err == nil && incarnation != before.Incarnation {
 		err = engine.ErrReplaced
 	}
-	return w.Failed(before.Want.Verb, name, err)
+	return w.Wrap(before.Want.Verb, name, err)
 }

@@ -20,20 +20,15 @@ func (b Base) String() string {
 	return fmt.Sprintf("%T", b.Of)
 }
 
-// Wrap implements Store.
+// Wrap implements Store. The answer ErrChanged stays as it is.
 func (b Base) Wrap(verb, namespace string, err error) error {
+	if err == nil || errors.Is(err, ErrChanged) {
+		return err
+	}
 	if errors.Is(err, lease.ErrDamaged) {
 		err = fmt.Errorf("%w: restore it, or delete it, which starts a quarantine: %w", err, lease.ErrSetup)
 	}
 	return fmt.Errorf("casstore: %s: namespace %q in %s: %w", verb, namespace, b, err)
-}
-
-// Failed is Wrap unless there is no error, or the answer is ErrChanged.
-func (b Base) Failed(verb, namespace string, err error) error {
-	if err == nil || errors.Is(err, ErrChanged) {
-		return err
-	}
-	return b.Wrap(verb, namespace, err)
 }
 
 // Lend implements Store.

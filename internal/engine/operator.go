@@ -22,7 +22,7 @@ func (c *Center) Record(ctx context.Context, namespace string) (lease.Record, er
 		return lease.Record{}, err
 	}
 	r, err := v.Record(v.Now.UnixMilli())
-	return r, c.operated("record", namespace, err)
+	return r, c.store.Wrap("record", namespace, err)
 }
 
 // Quarantine implements lease.Operator.
@@ -53,14 +53,6 @@ func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
 func (c *Center) operate(ctx context.Context, verb, namespace string, worker int64, do func(ns rules.Namespace, now int64) (rules.Namespace, error)) error {
 	return c.apply(ctx, namespace, Want{Verb: verb, Worker: worker}, func(ns rules.Namespace, now int64, _ View) (rules.Namespace, error) {
 		after, err := do(ns, now)
-		return after, c.operated(verb, namespace, err)
+		return after, c.store.Wrap(verb, namespace, err)
 	})
-}
-
-// operated names the namespace in the error of a rule.
-func (c *Center) operated(verb, namespace string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return c.store.Wrap(verb, namespace, err)
 }

@@ -64,7 +64,7 @@ func (s *split) Load(ctx context.Context, namespace string, want Want) (View, er
 		return View{}, s.Wrap(want.Verb, namespace, fmt.Errorf("read the record: %w", err))
 	}
 	ns, err := rules.OfParts(parts)
-	return View{Namespace: ns, Incarnation: incarnation, Kept: parts}, s.Failed(want.Verb, namespace, err)
+	return View{Namespace: ns, Incarnation: incarnation, Kept: parts}, s.Wrap(want.Verb, namespace, err)
 }
 
 // Swap compares the part of the namespace and the parts that it writes. Parts of other worker
@@ -75,7 +75,7 @@ func (s *split) Swap(ctx context.Context, namespace string, before View, after r
 		err = ErrReplaced
 	}
 	if err != nil {
-		return s.Failed(before.Want.Verb, namespace, err)
+		return s.Wrap(before.Want.Verb, namespace, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

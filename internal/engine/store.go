@@ -37,7 +37,7 @@ type Store interface {
 	// nothing has changed.
 	Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, done bool, err error)
 
-	// Wrap adds to err what failed, for which namespace, and where.
+	// Wrap adds to err what failed, for which namespace, and where, unless err is nil.
 	Wrap(verb, namespace string, err error) error
 
 	// String names the store for people, without secrets.

@@ -75,5 +75,8 @@ func (e setup) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
 
 // Wrap adds to err the operation that failed, its name, and the server.
 func (c *Conn) Wrap(verb, name string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return fmt.Errorf("redisseq: %s %q at %s: %w", verb, name, c, dsn.Hide(err, c.name, c.addrs...))
 }
