@@ -53,7 +53,10 @@ func holding(p lease.Pin, used, most int64, req lease.Request) lease.Pin {
 		req.MaxTTL = min(shown-p.Skew, longest)
 		req.Skew = shown - req.MaxTTL
 	}
-	p.MaxTTL, p.Change = min(p.Used(), inUse-p.Skew), lease.PinChange{}
+	if p.Change != (lease.PinChange{}) {
+		p.MaxTTL, p.Skew = p.Change.MaxTTL, p.Change.Skew
+	}
+	p.MaxTTL, p.Change = min(p.MaxTTL, inUse-p.Skew), lease.PinChange{}
 	if p.MaxTTL <= 0 {
 		p.MaxTTL = lease.MinTTL
 	}
@@ -83,12 +86,12 @@ func UsedHold(pin lease.Pin) int64 {
 	return ms(pin.Hold())
 }
 
-// Carries reports whether each slot has to carry a pin before it is Advanced at now. The end of a raise
-// is decided once all of them show what a loss has to allow for, and it is used if they still do: a write
-// by an earlier pin may have been delayed. A pin falls once none of them shows that more is used.
+// Carries reports whether each slot has to carry a pin before it is Advanced at now. The end of a change
+// is decided once all of them show what a loss has to allow for, and that no more is used than what the
+// pin falls to: a replica that lacks the fall may lose the rest. The change ends if they still do, since a
+// write by an earlier pin may have been delayed.
 func Carries(pin lease.Pin, now int64) bool {
-	c := pin.Change
-	return c.At > 0 && now >= c.At || c.At <= 0 && c.MaxTTL > 0 && !c.Falls
+	return pin.Change != (lease.PinChange{}) && now >= pin.Change.At
 }
 
 // Kept returns a pin that does not fall because of a loss. If it may have fallen on a server that has more
