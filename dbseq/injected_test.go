@@ -170,30 +170,6 @@ func TestContextThatEndsInBetween(t *testing.T) {
 	}
 }
 
-// TestPreparingIsWaitedForWithinTheContext: one call prepares, the others wait.
-func TestPreparingIsWaitedForWithinTheContext(t *testing.T) {
-	t.Parallel()
-	e, dsn := engines[0], engines[0].dsn(t)
-	c, n := counted(t, e, dsn)
-	hangs, goOn := make(chan struct{}), make(chan struct{})
-	n.before = func(i int64, _ string) error {
-		if i == 1 {
-			close(hangs)
-			<-goOn
-		}
-		return nil
-	}
-	prepared := make(chan error, 1)
-	go func() { prepared <- c.Extras().Init(t.Context(), request("orders", 2)) }()
-	<-hangs
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := c.Acquire(ctx, request("orders", 2))
-	require.ErrorIs(t, err, context.Canceled)
-	close(goOn)
-	require.NoError(t, <-prepared)
-}
-
 // TestServerIsAskedAnew: another server may be of another kind, so it is identified
 // again.
 func TestServerIsAskedAnew(t *testing.T) {
