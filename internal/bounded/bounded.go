@@ -1,4 +1,4 @@
-// Package bounded ends calls whose callers set no deadline.
+// Package bounded ends calls whose callers set no deadline, and waits no longer than callers do.
 package bounded
 
 import (
@@ -15,4 +15,13 @@ func Context(ctx context.Context) (context.Context, context.CancelFunc) {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, Time)
+}
+
+// Sleep waits for d, and returns the error of ctx if that has ended.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
 }

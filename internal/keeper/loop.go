@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -15,7 +16,7 @@ func (k *Keeper) run(ctx context.Context) {
 	defer close(k.ended)
 	for pause := time.Duration(0); ; {
 		if k.grant == (lease.Grant{}) {
-			if !sleep(ctx, pause) {
+			if bounded.Sleep(ctx, pause) != nil {
 				return
 			}
 			final, err := k.borrow(ctx, k.pace.patience)

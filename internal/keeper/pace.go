@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -109,7 +110,7 @@ func (k *Keeper) rest(ctx context.Context, d time.Duration, wanted <-chan struct
 		return false
 	case <-wanted:
 	}
-	return sleep(ctx, min(d, max(onDemand, 2*k.took))-time.Since(k.began))
+	return bounded.Sleep(ctx, min(d, max(onDemand, 2*k.took))-time.Since(k.began)) == nil
 }
 
 // jitter returns a delay of least to most. It is never 0, which would mean no pause.
@@ -121,19 +122,6 @@ func (k *Keeper) jitter(least, most time.Duration) time.Duration {
 func mostly(d time.Duration) (least, most time.Duration) { return d - d/10, d }
 
 func between(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) }
-
-// sleep reports whether d passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if ctx.Err() != nil {
-		return false
-	}
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {

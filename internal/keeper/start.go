@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -132,7 +133,7 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 		least, most := k.pause(err)
 		most = min(most, max(time.Until(deadline)/2, firstPause))
 		again := k.jitter(min(least, most), most)
-		if !time.Now().Add(max(again, quarantined(err))).Before(deadline) || !sleep(within, again) {
+		if !time.Now().Add(max(again, quarantined(err))).Before(deadline) || bounded.Sleep(within, again) != nil {
 			return k.attempted(began, interrupted(ctx, reason))
 		}
 	}

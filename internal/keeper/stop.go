@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -76,7 +77,7 @@ func (k *Keeper) release(ctx context.Context, g lease.Grant, lastUsed int64) err
 		if err == nil || errors.Is(err, lease.ErrLost) {
 			return nil
 		}
-		if errors.Is(err, lease.ErrSetup) || errors.As(err, new(*lease.MismatchError)) || !sleep(ctx, k.jitter(pause/2, pause)) {
+		if errors.Is(err, lease.ErrSetup) || errors.As(err, new(*lease.MismatchError)) || bounded.Sleep(ctx, k.jitter(pause/2, pause)) != nil {
 			return err
 		}
 	}

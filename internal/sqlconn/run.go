@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -178,7 +179,8 @@ func (c *Conn) patiently(ctx context.Context, f func() error) error {
 		if i == patience || !c.Transient(err) {
 			return c.checked(err)
 		}
-		if err := pause(ctx, time.Duration(min(1<<i, 128))*time.Millisecond); err != nil {
+		about := time.Duration(min(1<<i, 128)) * time.Millisecond
+		if err := bounded.Sleep(ctx, about/2+rand.N(about)); err != nil {
 			return err
 		}
 	}
@@ -192,16 +194,4 @@ func (c *Conn) checked(err error) error {
 		c.Pool().SetMaxIdleConns(2)
 	}
 	return err
-}
-
-// pause waits for about d.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d/2 + rand.N(d))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/migrate"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -261,7 +262,7 @@ func (s Side) raise(ctx context.Context, old *hold, r *Report) error {
 		}
 		if g.Floor < r.Mark {
 			behind := time.Duration(r.Mark-g.Floor+1) * time.Millisecond
-			if err := sleep(ctx, min(behind, old.pace()/2)); err != nil {
+			if err := bounded.Sleep(ctx, min(behind, old.pace()/2)); err != nil {
 				return fmt.Errorf("takeover: the new center's clock is behind the old side's latest time by %v: %w", behind, err)
 			}
 			continue
@@ -269,15 +270,6 @@ func (s Side) raise(ctx context.Context, old *hold, r *Report) error {
 		w++
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // borrow borrows worker id w.
@@ -301,7 +293,7 @@ func (s Side) borrow(ctx context.Context, side string, w int64) (lease.Grant, er
 		if live.Holder != "" || full.Wait() > time.Second {
 			return g, live
 		}
-		if err := sleep(ctx, full.Wait()); err != nil {
+		if err := bounded.Sleep(ctx, full.Wait()); err != nil {
 			return g, live
 		}
 	}
