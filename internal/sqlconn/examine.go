@@ -86,11 +86,9 @@ func (x *examination) waits(ctx context.Context, number string) {
 
 // loses adds a finding that a failover loses acknowledged writes.
 func (x *examination) loses(seen, advice string) {
-	if x.Compares() {
-		x.Note("replication", seen, "a failover may lose acknowledged grants: a quarantine follows, and ids stay unique unless two primaries run at once: "+advice+" avoids both")
-	} else {
-		x.Fault("replication", seen, "durable: true promises that no acknowledged write is lost, and a failover here loses some: "+advice+", or set durable: false")
-	}
+	x.Table("replication", seen,
+		findings.Note(x.Compares(), "a failover may lose acknowledged grants: a quarantine follows, and ids stay unique unless two primaries run at once: "+advice+" avoids both"),
+		findings.Fault(true, "durable: true promises that no acknowledged write is lost, and a failover here loses some: "+advice+", or set durable: false"))
 }
 
 // A setting is a row of a doctor's table: a setting of the server, the values that are faults,

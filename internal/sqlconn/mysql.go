@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/snowlease/snowlease/internal/findings"
 )
 
 var mysql = dialect{
@@ -147,20 +149,12 @@ func (x *examination) mysql(ctx context.Context, has map[string]string) {
 }
 
 func (x *examination) cluster(has map[string]string) {
-	const (
-		group  = "the server is a member of a replication group, group_replication_single_primary_mode is "
-		galera = "the server is a node of a Galera cluster"
-	)
-	switch mode := has["group_replication_single_primary_mode"]; {
-	case mode == "":
-	case x.Compares():
-		x.Note("cluster", group+mode, "use the address of the primary, or of one member at a time: each change of the member starts a quarantine, which never ends if several members answer in turn")
-	case mode == "ON" && has["group_replication_consistency"] == "EVENTUAL":
-		x.Fault("cluster", group+"ON, group_replication_consistency is EVENTUAL", "after a failover, a primary takes writes before it has all that was acknowledged: set it to BEFORE_ON_PRIMARY_FAILOVER, or set durable: false")
-	case mode == "ON":
-		x.Note("cluster", group+mode, "a majority of members that fails at once loses writes that it has acknowledged: set durable: false if that can happen")
-	default:
-		x.Fault("cluster", group+mode, "members see one another's writes late: set durable: false, and use the address of one member at a time")
+	if mode, consistency := has["group_replication_single_primary_mode"], has["group_replication_consistency"]; mode != "" {
+		x.Table("cluster", "the server is a member of a replication group, group_replication_single_primary_mode is "+mode+", group_replication_consistency is "+consistency,
+			findings.Note(x.Compares(), "use the address of the primary, or of one member at a time: each change of the member starts a quarantine, which never ends if several members answer in turn"),
+			findings.Fault(mode != "ON", "members see one another's writes late: set durable: false, and use the address of one member at a time"),
+			findings.Fault(consistency == "EVENTUAL", "after a failover, a primary takes writes before it has all that was acknowledged: set it to BEFORE_ON_PRIMARY_FAILOVER, or set durable: false"),
+			findings.Note(true, "a majority of members that fails at once loses writes that it has acknowledged: set durable: false if that can happen"))
 	}
 	if has["wsrep_on"] != "ON" {
 		return
@@ -170,11 +164,9 @@ func (x *examination) cluster(has map[string]string) {
 			x.Fault("cluster", option, "nodes that do not see each other lend the same worker ids: leave it out of wsrep_provider_options")
 		}
 	}
-	if x.Compares() {
-		x.Note("cluster", galera, "use the address of one node at a time: each change of the node starts a quarantine, which never ends if several nodes answer in turn")
-	} else {
-		x.Fault("cluster", galera, "a Galera cluster can lose writes that it has acknowledged: set durable: false, and use the address of one node at a time")
-	}
+	x.Table("cluster", "the server is a node of a Galera cluster",
+		findings.Note(x.Compares(), "use the address of one node at a time: each change of the node starts a quarantine, which never ends if several nodes answer in turn"),
+		findings.Fault(true, "a Galera cluster can lose writes that it has acknowledged: set durable: false, and use the address of one node at a time"))
 }
 
 const uncommitted = "a repeated borrow could be answered by what is not committed: leave it out of the DSN, or set another for the account"

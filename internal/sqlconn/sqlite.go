@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/snowlease/snowlease/internal/dsn/sqlitedsn"
+	"github.com/snowlease/snowlease/internal/findings"
 )
 
 var sqlite = dialect{
@@ -122,9 +123,7 @@ func (x *examination) sqlite(_ context.Context, has map[string]string) {
 	name := map[string]string{"0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"}[level]
 	late := level == "1" && journal == "wal"
 	broken := level == "0" || journal == "memory" || journal == "off"
-	x.Judge(broken || late && !x.Compares(), "durability", "synchronous is "+name+", journal_mode "+journal,
-		"a crash of the host loses acknowledged grants or the file, and the loss is undetected: set _pragma=synchronous(2) and _pragma=journal_mode(WAL) in the DSN")
-	if late && x.Compares() {
-		x.Note("durability", "with NORMAL and wal, a power failure can lose the last commits", "set _pragma=synchronous(2) in the DSN if power can fail")
-	}
+	x.Table("durability", "synchronous is "+name+", journal_mode "+journal,
+		findings.Fault(broken || late && !x.Compares(), "a crash of the host loses acknowledged grants or the file, and the loss is undetected: set _pragma=synchronous(2) and _pragma=journal_mode(WAL) in the DSN"),
+		findings.Note(late, "a power failure can lose the last commits: set _pragma=synchronous(2) in the DSN if power can fail"))
 }
