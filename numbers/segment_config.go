@@ -87,6 +87,5 @@ func (c SegmentConfig) key() string { return numberstore.Key(c.Namespace, c.Name
 // Later requests do not create the name: a store that has lost the name may have provided
 // greater numbers to other processes.
 func (c SegmentConfig) request(n, above int64) numberstore.Request {
-	c = c.withDefaults()
 	return numberstore.Request{Name: c.key(), N: n, Above: above, Max: c.Max, Start: c.Start, Create: !c.MustExist && above == 0}
 }

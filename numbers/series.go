@@ -200,32 +200,30 @@ func (s *Series) number(scope string, n int64) Number {
 
 // reserve reserves numbers of a period, or of a later period if the scope is already in it.
 func (s *Series) reserve(ctx context.Context, store numberstore.Reader, scope string, period time.Time, n int64) (numberstore.Range, error) {
-	for again := true; ; again = false {
-		r := s.request(scope, period, n)
-		began := time.Now()
-		got, err := store.Reserve(ctx, r)
-		if again || !errors.Is(err, ErrClock) { // an error of one scope's record
-			s.answered(began, err)
-		}
-		if !again && errors.Is(err, ErrClock) {
-			return got, fmt.Errorf("%w: the row of %q is in a period that has not begun, after %d: correct the row, or wait until the period begins", ErrClock, r.Name, base(period))
-		}
-		if !again || !errors.Is(err, ErrEnd) {
-			return got, err
-		}
-		given, lookErr := store.HighWater(ctx, r.Name)
-		if lookErr != nil {
-			return got, lookErr
-		}
-		later := beginOf(given)
-		switch {
-		case !later.After(period):
-			return got, err
-		case s.cfg.Period == none || !s.begin(later).Equal(later):
-			return got, fmt.Errorf("%w: the row of %q has %d, which does not fit period %s: correct the row, or give the series another name if its period changed", ErrEnd, r.Name, given, s.cfg.Period)
-		}
-		period = later
+	r, began := s.request(scope, period, n), time.Now()
+	got, err := store.Reserve(ctx, r)
+	s.answered(began, err)
+	if !errors.Is(err, ErrEnd) {
+		return got, err
 	}
+	given, lookErr := store.HighWater(ctx, r.Name)
+	if lookErr != nil {
+		return got, lookErr
+	}
+	later := beginOf(given)
+	switch {
+	case !later.After(period):
+		return got, err
+	case s.cfg.Period == none || !s.begin(later).Equal(later):
+		return got, fmt.Errorf("%w: the row of %q has %d, which does not fit period %s: correct the row, or give the series another name if its period changed", ErrEnd, r.Name, given, s.cfg.Period)
+	}
+	began = time.Now()
+	got, err = store.Reserve(ctx, s.request(scope, later, n))
+	if errors.Is(err, ErrClock) { // an error of one scope's record
+		return got, fmt.Errorf("%w: the row of %q is in a period that has not begun, after %d: correct the row, or wait until the period begins", ErrClock, r.Name, base(later))
+	}
+	s.answered(began, err)
+	return got, err
 }
 
 // current returns the beginning of the current period by the clock of this host.

@@ -62,7 +62,7 @@ const seriesGo = "numbers/series.go"
 // onSeries is how a process numbers by period and scope.
 var onSeries = list{title: "series", pkg: "numbers", mutants: []mutant{
 	{"namespaces share names", seriesGo, `numberstore.Key(cfg.Namespace, cfg.Name)`, `numberstore.Key("", cfg.Name)`, "TestScopes"},
-	{"who is behind gets no number", seriesGo, `if !again || !errors.Is(err, ErrEnd) {`, `if !again || true {`, "TestTwoProcessesAroundMidnight"},
+	{"who is behind gets no number", seriesGo, `if !errors.Is(err, ErrEnd) {`, `if !errors.Is(err, ErrEnd) || true {`, "TestTwoProcessesAroundMidnight"},
 	{"numbers of one period in another", seriesGo, `|| !s.begin(later).Equal(later):`, `:`, "TestOtherPeriod"},
 	{"whatever the clock of the store says", seriesGo, `if s.cfg.Period != none {`, `if false {`, "TestClocksThatDiffer"},
 	{"no room for clocks that differ", seriesGo, `Add(-lease.MaxClockError)`, `Add(0)`, "TestBoundsOfThePeriod"},
