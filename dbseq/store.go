@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/snowlease/snowlease/internal/engine"
 	"github.com/snowlease/snowlease/internal/rules"
@@ -212,7 +211,7 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 		"ns": namespace, "pool": after.Part.Leases, "known": before.Part.Leases, "greatest": before.Part.Hold, "shown": before.Part.Used, "kept": ms(is.Pin.Hold()), "inuse": rules.UsedHold(is.Pin),
 		"lo": now, "hi": now + ms(lease.MaxClockError), "server": before.Incarnation,
 		"pin": was.Pin.String(), "quarantine": was.Quarantine, "hold": int64(0),
-		"recorded": was.Incarnation, "incarnation": is.Incarnation, "former": is.Former, "reason": text(is.Reason, 2000), "until": is.Quarantine,
+		"recorded": was.Incarnation, "incarnation": is.Incarnation, "former": is.Former, "reason": is.Reason, "until": is.Quarantine,
 	}
 	begins := is.Quarantine != was.Quarantine
 	if begins {
@@ -222,7 +221,8 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 		a["hi"] = now + pinTime
 		is.Pin.Change.At += pinTime
 	}
-	a["newpin"] = text(is.Pin.String(), 255)
+	pin := []rune(is.Pin.String()) // of a retired namespace, it includes the reason
+	a["newpin"] = string(pin[:min(len(pin), 255)])
 	puts, tickets := k.puts(before, after)
 	switch {
 	case begins:
@@ -352,9 +352,10 @@ func (k kept) puts(before engine.View, after rules.Namespace) (puts []sqlconn.Ar
 		default:
 			last = was.Expires - 1
 		}
+		holder := strings.ToValidUTF8(strings.ReplaceAll(slot.Holder, "\x00", "?"), "?") // which every database stores
 		puts = append(puts, sqlconn.Args{
 			"slot": r.worker, "ver": r.ver, "wastoken": was.Token, "wasexpires": was.Expires, "wasmark": was.Mark, "washold": was.Hold, "wasused": was.Used, "hi": last,
-			"owner": text128(slot.Owner), "holder": text(slot.Holder, 255), "ticket": ticket, "kept": slot.Hold, "inuse": slot.Used,
+			"owner": text128(slot.Owner), "holder": holder, "ticket": ticket, "kept": slot.Hold, "inuse": slot.Used,
 			"token": slot.Token, "since": slot.Since, "floor": slot.Floor, "expires": slot.Expires, "mark": slot.Mark,
 		})
 	}
@@ -419,20 +420,6 @@ func text128(o lease.Owner) string {
 		return ""
 	}
 	return hex.EncodeToString(o[:])
-}
-
-// text returns s in at most n characters that every database stores.
-func text(s string, n int) string {
-	plain := strings.Map(func(r rune) rune {
-		if r == 0 || r == utf8.RuneError {
-			return '?'
-		}
-		return r
-	}, s)
-	if r := []rune(plain); len(r) > n {
-		return string(r[:n])
-	}
-	return plain
 }
 
 // ms returns d in milliseconds.
