@@ -55,10 +55,10 @@ type Conn struct {
 	opened *sql.DB
 	closed bool
 
-	home       atomic.Pointer[home] // nil until the first call
-	parts      map[string]statement // the statements of the dialect
-	statements atomic.Pointer[statements]
-	known      atomic.Bool // the statements fit the server
+	home       atomic.Pointer[home]                 // nil until the first call
+	parts      map[string]statement                 // the statements of the dialect
+	statements atomic.Pointer[map[string]statement] // with the server's clock and incarnation
+	known      atomic.Bool                          // the statements fit the server
 }
 
 // A home is the schema (on MySQL and MariaDB the database) that the tables are in.
@@ -224,7 +224,8 @@ func (c *Conn) use(incarnation string) {
 	if c.Set.Clock != "" {
 		now = strings.ReplaceAll(c.Set.Clock, "{clock}", now)
 	}
-	c.statements.Store(c.dialect.filled(c.parts, c.qualified(), now, incarnation))
+	all := c.dialect.filled(c.parts, c.qualified(), now, incarnation)
+	c.statements.Store(&all)
 	c.known.Store(incarnation != unknown)
 }
 

@@ -46,7 +46,7 @@ func TestDialects(t *testing.T) {
 					names = append(names, "create "+name)
 				}
 				for _, incarnation := range []string{"", "'x'"} {
-					q := d.filled(d.parts(tables), "home.pre_", d.clock, incarnation).all
+					q := d.filled(d.parts(tables), "home.pre_", d.clock, incarnation)
 					for _, name := range names {
 						require.NotEmpty(t, q[name].text, "no statement is called %s", name)
 					}

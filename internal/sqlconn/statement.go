@@ -27,16 +27,9 @@ type statement struct {
 	names []string // of the parameters, in order
 }
 
-// statements are the statements of a dialect by name, with the SQL expressions of the server's
-// clock and incarnation filled in.
-type statements struct {
-	incarnation string
-	all         map[string]statement
-}
-
 // named returns the statement of that name.
 func (c *Conn) named(name string) statement {
-	s, known := c.statements.Load().all[name]
+	s, known := (*c.statements.Load())[name]
 	if !known {
 		panic("dbseq: no statement of " + c.dialect.name + " is called " + name) // a bug in this module
 	}
@@ -80,8 +73,8 @@ func (d *dialect) parts(t Tables) map[string]statement {
 
 // filled completes parts for tables with a prefix. now and incarnation are SQL expressions. If
 // incarnation is empty, statements do not compare it.
-func (d *dialect) filled(parts map[string]statement, prefix, now, incarnation string) *statements {
-	s := &statements{incarnation: incarnation, all: map[string]statement{}}
+func (d *dialect) filled(parts map[string]statement, prefix, now, incarnation string) map[string]statement {
+	filled := map[string]statement{}
 	same := "incarnation = " + incarnation
 	if d.repeats != "" {
 		same = "(" + same + " OR " + d.repeats + ")"
@@ -91,9 +84,9 @@ func (d *dialect) filled(parts map[string]statement, prefix, now, incarnation st
 	}
 	fill := strings.NewReplacer("{now}", now, "{incarnation}", incarnation, "{same}", same, "snowlease_", prefix)
 	for name, part := range parts {
-		s.all[name] = statement{fill.Replace(part.text), part.names}
+		filled[name] = statement{fill.Replace(part.text), part.names}
 	}
-	return s
+	return filled
 }
 
 // answered is true if the server is the one of the parameter, or no server is known.

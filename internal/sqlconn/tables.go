@@ -48,7 +48,9 @@ func (c *Conn) Create(ctx context.Context) error {
 				return Advise(fmt.Errorf("the tables in schema %q are gone, and the search_path leads to %q now: restart the process", h.schema, now.schema))
 			}
 			c.home.Store(now)
-			c.use(c.statements.Load().incarnation)
+			if err := c.Server(ctx, true); err != nil {
+				return err
+			}
 		}
 	}
 	for _, name := range c.tables.Names {
