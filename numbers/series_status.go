@@ -22,10 +22,8 @@ func (s *Series) answered(began time.Time, err error) {
 			return
 		}
 	}
-	if errors.Is(err, context.DeadlineExceeded) && time.Since(began) < patience {
-		return
-	}
-	if s.cfg.Gapless && err != nil && !errors.Is(err, lease.ErrSetup) { // the transaction may be the cause
+	early := errors.Is(err, context.DeadlineExceeded) && time.Since(began) < patience
+	if early || s.cfg.Gapless && err != nil && !errors.Is(err, lease.ErrSetup) { // the transaction may be the cause
 		return
 	}
 	s.mu.Lock()

@@ -93,17 +93,15 @@ func Tx(tx *gorm.DB) numbers.Tx {
 // none is the transaction of a *gorm.DB that is in none.
 type none struct{}
 
-func (none) err() error {
-	return fmt.Errorf("%w: the *gorm.DB is in no transaction: ask in db.Transaction, or in a hook without SkipDefaultTransaction and gorm.io/sharding, with the *gorm.DB given there",
-		numbers.ErrTransaction)
-}
+var errNone = fmt.Errorf("%w: the *gorm.DB is in no transaction: ask in db.Transaction, or in a hook without SkipDefaultTransaction and gorm.io/sharding, with the *gorm.DB given there",
+	numbers.ErrTransaction)
 
 // ExecContext fails, and so do the others.
-func (n none) ExecContext(context.Context, string, ...any) (sql.Result, error) { return nil, n.err() }
+func (none) ExecContext(context.Context, string, ...any) (sql.Result, error) { return nil, errNone }
 
-func (n none) QueryContext(context.Context, string, ...any) (*sql.Rows, error) { return nil, n.err() }
-func (n none) Commit() error                                                   { return n.err() }
-func (n none) Rollback() error                                                 { return n.err() }
+func (none) QueryContext(context.Context, string, ...any) (*sql.Rows, error) { return nil, errNone }
+func (none) Commit() error                                                   { return errNone }
+func (none) Rollback() error                                                 { return errNone }
 
 // dsnOf returns the DSN of a dialector, or why there is none. It uses reflection,
 // because importing the dialector's package would link a driver.
