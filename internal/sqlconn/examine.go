@@ -143,15 +143,14 @@ func (x *examination) may(ctx context.Context, table string) bool {
 			continue
 		}
 		verb, _, _ := strings.Cut(text, " ")
-		check, advice := "rights", x.grants()
+		seen := fmt.Sprintf("%s on %s: %v", verb, x.Set.Prefix+table, err)
 		switch {
 		case x.is(err, x.dialect.readOnlyFile):
-			advice = makeWritable
-		case x.readOnly(err):
-			check, advice = "primary", useThePrimary
-		}
-		if check == "rights" || !slices.ContainsFunc(x.List, func(f lease.Finding) bool { return f.Level == lease.LevelFault && f.Check == check }) {
-			x.Fault(check, fmt.Sprintf("%s on %s: %v", verb, x.Set.Prefix+table, err), advice)
+			x.Fault("rights", seen, makeWritable)
+		case !x.readOnly(err):
+			x.Fault("rights", seen, x.grants())
+		case !slices.ContainsFunc(x.List, func(f lease.Finding) bool { return f.Level == lease.LevelFault && f.Check == "primary" }):
+			x.Fault("primary", seen, useThePrimary)
 		}
 		return false
 	}

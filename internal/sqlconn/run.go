@@ -161,7 +161,8 @@ func (c *Conn) run(ctx context.Context, on Runner, name string, a Args) (sql.Res
 	return result, n, err
 }
 
-// Rounds is how often a call reads the records when others keep changing them.
+// Rounds is how often a call reads records that others keep changing, and how often a statement that
+// loses against others is tried.
 const Rounds = 10
 
 // Unsettled is the error after the last of the Rounds.
@@ -169,14 +170,11 @@ func Unsettled() error {
 	return fmt.Errorf("the records changed under each of %d attempts: try again, and check whether statements go to several servers", Rounds)
 }
 
-// patience is how often a statement that loses against others is tried.
-const patience = 10
-
 // patiently repeats f while it loses against other statements and so changes nothing.
 func (c *Conn) patiently(ctx context.Context, f func() error) error {
 	for i := 1; ; i++ {
 		err := f()
-		if i == patience || !c.Transient(err) {
+		if i == Rounds || !c.Transient(err) {
 			return c.checked(err)
 		}
 		about := time.Duration(min(1<<i, 128)) * time.Millisecond

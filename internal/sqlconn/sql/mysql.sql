@@ -14,12 +14,9 @@ DELETE FROM snowlease_ticket WHERE ns = :ns AND (id = :ticket OR id < :old) ORDE
 -- Tells MySQL and MariaDB apart, and has the settings that leases depend on.
 SHOW VARIABLES
  WHERE Variable_name IN ('server_uuid', 'binlog_format', 'read_only', 'super_read_only', 'innodb_read_only',
-                         'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'log_bin', 'sync_binlog', 'transaction_isolation', 'tx_isolation',
+                         'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'log_bin', 'sync_binlog', 'time_zone', 'transaction_isolation', 'tx_isolation',
                          'wsrep_on', 'wsrep_provider_options', 'group_replication_single_primary_mode', 'group_replication_consistency')
     OR Variable_name LIKE 'rpl_semi_sync_%';
-
--- name: timezone
-SELECT CONCAT(@@global.time_zone, ', session ', @@session.time_zone);
 
 -- name: replicas
 SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%';
