@@ -1,8 +1,6 @@
 package gormplugin
 
 import (
-	"cmp"
-	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"math"
@@ -11,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"gorm.io/gorm"
-	"gorm.io/gorm/migrator"
 	"gorm.io/gorm/schema"
 )
 
@@ -43,14 +39,18 @@ var maxTexts = map[string]int64{
 	"tinyblob": math.MaxUint8, "blob": math.MaxUint16, "mediumblob": 1<<24 - 1, "longblob": math.MaxUint32,
 }
 
-// declaredType parses the type in a tag such as type:varchar(20).
-var declaredType = regexp.MustCompile(`^\s*(\w+)(?:\s*\(\s*(\d+)(?:\s*,\s*(\d+))?\s*\))?`)
+// typeText parses a type such as varchar(20).
+var typeText = regexp.MustCompile(`^\s*(\w+)(?:\s*\(\s*(\d+)(?:\s*,\s*(\d+))?\s*\))?`)
 
 // columnOf returns the column of a field, as declared with the tag "type:" or else as created by
 // GORM.
 func columnOf(dialect string, f *schema.Field) column {
-	if c, ok := declaredColumn(dialect, f); ok {
-		return c
+	switch f.DataType {
+	case "", schema.Bool, schema.Int, schema.Uint, schema.Float, schema.String, schema.Time, schema.Bytes:
+	default:
+		if c, err := columnTyped(dialect, string(f.DataType)); err == nil {
+			return c
+		}
 	}
 	c := column{
 		text:  f.DataType == schema.String || f.DataType == schema.Bytes,
@@ -64,41 +64,23 @@ func columnOf(dialect string, f *schema.Field) column {
 	return c
 }
 
-// declaredColumn returns the column that the tag "type:" declares. ok is false without the tag
-// or if the type is unknown.
-func declaredColumn(dialect string, f *schema.Field) (c column, ok bool) {
-	switch f.DataType {
-	case schema.Bool, schema.Int, schema.Uint, schema.Float, schema.String, schema.Time, schema.Bytes:
-		return c, false
-	}
-	full := strings.NewReplacer("character varying", "varchar", "character", "char").Replace(strings.ToLower(string(f.DataType)))
-	m := declaredType.FindStringSubmatch(full)
-	if m == nil {
-		return c, false
-	}
-	number := func(s string) (n sql.NullInt64) {
-		v, err := strconv.ParseInt(s, 10, 64)
-		return sql.NullInt64{Int64: v, Valid: err == nil}
-	}
-	c, err := classifyColumn(dialect, migrator.ColumnType{
-		DataTypeValue: sql.NullString{String: m[1], Valid: true}, ColumnTypeValue: sql.NullString{String: full, Valid: true},
-		LengthValue: number(m[2]), DecimalSizeValue: number(m[2]), ScaleValue: number(cmp.Or(m[3], "0")),
-	})
-	return c, err == nil
-}
-
-func classifyColumn(dialect string, t gorm.ColumnType) (column, error) {
-	name := strings.ToLower(t.DatabaseTypeName())
-	c := column{name: name, number: true}
-	if full, ok := t.ColumnType(); ok && full != "" {
-		c.name = strings.ToLower(full)
-	}
+// columnTyped returns the column of a type as a tag or the database's catalog writes it.
+func columnTyped(dialect, text string) (column, error) {
+	text = strings.ToLower(text)
+	c := column{name: text, number: true}
 	if dialect == "sqlite" {
 		return c.affine(), nil
 	}
+	m := typeText.FindStringSubmatch(strings.NewReplacer("character varying", "varchar", "character", "char").Replace(text))
+	if m == nil {
+		m = make([]string, 4)
+	}
+	name := m[1]
+	size, _ := strconv.ParseInt(m[2], 10, 64) // 0 without a size
+	scale, _ := strconv.ParseInt(m[3], 10, 64)
 	if limit, ok := maxInts[name]; ok {
 		c.max, c.whole = limit, true
-		if strings.Contains(c.name, "unsigned") && limit < math.MaxInt64 {
+		if strings.Contains(text, "unsigned") && limit < math.MaxInt64 {
 			c.max = 2*limit + 1
 		}
 		return c, nil
@@ -109,20 +91,18 @@ func classifyColumn(dialect string, t gorm.ColumnType) (column, error) {
 	}
 	if name == "numeric" || name == "decimal" {
 		c.max = math.MaxInt64
-		// PostgreSQL's NUMERIC without a precision holds any number.
-		precision, scale, ok := t.DecimalSize()
-		if ok && strings.Contains(c.name, "(") && precision-scale < 19 {
-			c.max = int64(math.Pow10(int(max(precision-scale, 0)))) - 1
+		if size > 0 && size-scale < 19 { // PostgreSQL's NUMERIC without a precision holds any number
+			c.max = int64(math.Pow10(int(max(size-scale, 0)))) - 1
 		}
 		return c, nil
 	}
 	limit, ok := maxTexts[name]
 	if !ok {
-		return c, fmt.Errorf("its type %s is unknown to CheckTable; compare its range with the ids yourself", c.name)
+		return c, fmt.Errorf("its type %s is unknown to CheckTable; compare its range with the ids yourself", text)
 	}
 	c.text, c.number, c.max = true, false, limit
-	if length, ok := t.Length(); ok && length > 0 {
-		c.max = length
+	if size > 0 {
+		c.max = size
 	} else if dialect == "postgres" {
 		c.max = math.MaxInt64
 	}
