@@ -53,16 +53,14 @@ func (k *Keeper) Reset(ctx context.Context) error {
 	k.mu.Lock()
 	k.status.State, k.status.Grant, k.status.Err, k.status.FailingSince = Borrowing, lease.Grant{}, nil, time.Time{}
 	k.mu.Unlock()
-	defer func() { // runs even if the center panics
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		if k.stops == stops {
-			k.begin(ctx)
-		}
-	}()
 	err := k.borrowAtStart(ctx)
 	if err != nil {
 		k.note(Borrowing, err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stops == stops {
+		k.begin(ctx)
 	}
 	return err
 }

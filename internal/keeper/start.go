@@ -20,7 +20,7 @@ import (
 //
 // After an error, the Keeper holds nothing and may be started again, as after Stop, with another
 // owner. Errors wrap the errors of Center.Acquire and name the center. Stop interrupts Start.
-func (k *Keeper) Start(ctx context.Context) (err error) {
+func (k *Keeper) Start(ctx context.Context) error {
 	k.mu.Lock()
 	stops := k.stops
 	k.mu.Unlock()
@@ -39,18 +39,12 @@ func (k *Keeper) Start(ctx context.Context) (err error) {
 
 	ctx, done := k.untilStop(ctx, stops)
 	defer done()
-	started := false
-	defer func() {
-		if !started { // runs even if the center panics
-			k.note(Idle, err)
-		}
-	}()
 	k.cfg.Generator.Resume()
-	if err = k.borrowAtStart(ctx); err != nil {
+	if err := k.borrowAtStart(ctx); err != nil {
 		k.forsake(ctx)
+		k.note(Idle, err)
 		return err
 	}
-	started = true
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.begin(ctx)
