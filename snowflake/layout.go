@@ -95,19 +95,12 @@ func JSSafe() Layout {
 // Preset returns the layout with the given name: default, twitter, discord, wide, yitter or
 // jssafe, ignoring case. The empty name means default. Any other name is an error.
 func Preset(name string) (Layout, error) {
-	switch strings.ToLower(name) {
-	case "", "default":
-		return Layout{}.WithDefaults(), nil
-	case "twitter":
-		return Twitter(), nil
-	case "discord":
-		return Discord(), nil
-	case "wide":
-		return Wide(), nil
-	case "yitter":
-		return Yitter(), nil
-	case "jssafe":
-		return JSSafe(), nil
+	presets := map[string]Layout{
+		"": Layout{}.WithDefaults(), "default": Layout{}.WithDefaults(), "twitter": Twitter(), "discord": Discord(),
+		"wide": Wide(), "yitter": Yitter(), "jssafe": JSSafe(),
+	}
+	if l, ok := presets[strings.ToLower(name)]; ok {
+		return l, nil
 	}
 	shown := strconv.Quote(name)
 	if len(name) > 40 || strings.ContainsAny(name, ":=") { // it may be a DSN in the wrong place
