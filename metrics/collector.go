@@ -32,7 +32,7 @@ func newCollector(w worker) prometheus.Collector {
 	if fault.Nil(w) {
 		return refused("worker")
 	}
-	return collector[reading]{seriesOf(workerMeasures(), nil, labelsOf(w.Status())), func(send func(reading, ...string)) { send(read(w)) }}
+	return collector[reading]{described(workerMeasures(), nil, labelsOf(w.Status())), func(send func(reading, ...string)) { send(read(w)) }}
 }
 
 // labelsOf returns the labels of all series of a worker. They are constant.
@@ -40,31 +40,31 @@ func labelsOf(st snowlease.Status) prometheus.Labels {
 	return prometheus.Labels{"idworker_namespace": st.Namespace, "idworker_center": st.Center}
 }
 
-// A collector sends all series of each S that read passes to send, with the values for the labels
-// of seriesOf.
+// A collector sends all measures of each S that read passes to send, with the values for the labels
+// of described.
 type collector[S any] struct {
-	series []series[S]
-	read   func(send func(s S, labels ...string))
+	measures []measure[S]
+	read     func(send func(s S, labels ...string))
 }
 
 // refused returns a collector that cannot be registered, because the part to collect from is nil.
 func refused(part string) prometheus.Collector {
 	err := fmt.Errorf("metrics: the %s to collect from is nil", part)
-	return collector[int]{[]series[int]{{desc: prometheus.NewInvalidDesc(err)}}, func(func(int, ...string)) {}}
+	return collector[int]{[]measure[int]{{desc: prometheus.NewInvalidDesc(err)}}, func(func(int, ...string)) {}}
 }
 
 // Describe sends the descriptions of all series.
 func (c collector[S]) Describe(ch chan<- *prometheus.Desc) {
-	for _, s := range c.series {
-		ch <- s.desc
+	for _, m := range c.measures {
+		ch <- m.desc
 	}
 }
 
 // Collect sends one snapshot.
 func (c collector[S]) Collect(ch chan<- prometheus.Metric) {
 	c.read(func(s S, labels ...string) {
-		for _, one := range c.series {
-			one.collect(ch, s, labels...)
+		for _, m := range c.measures {
+			m.collect(ch, s, labels...)
 		}
 	})
 }

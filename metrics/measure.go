@@ -18,6 +18,7 @@ type measure[S any] struct {
 	values []string
 	// value returns the number for a value of label, or false if there is none.
 	value func(s S, label string) (float64, bool)
+	desc  *prometheus.Desc // set by described
 }
 
 // gauge returns a measure that rises and falls. It may be absent.
@@ -30,37 +31,30 @@ func counter[S any](name, help string, value func(S) int64) measure[S] {
 	return measure[S]{name: name, help: help, kind: prometheus.CounterValue, value: func(s S, _ string) (float64, bool) { return float64(value(s)), true }}
 }
 
-// A series is a measure that a collector sends.
-type series[S any] struct {
-	measure[S]
-	desc *prometheus.Desc
-}
-
-// seriesOf returns the series of all measures. The values of labels differ between readings;
+// described describes the series of all measures. The values of labels differ between readings;
 // constant holds the labels whose values do not.
-func seriesOf[S any](measures []measure[S], labels []string, constant prometheus.Labels) []series[S] {
-	var all []series[S]
-	for _, m := range measures {
+func described[S any](measures []measure[S], labels []string, constant prometheus.Labels) []measure[S] {
+	for i, m := range measures {
 		names := labels
 		if m.label != "" {
 			names = append(names, m.label)
 		}
-		all = append(all, series[S]{m, prometheus.NewDesc(m.name, m.help, names, constant)})
+		measures[i].desc = prometheus.NewDesc(m.name, m.help, names, constant)
 	}
-	return all
+	return measures
 }
 
-// collect sends the values that r has. labels are the values for the labels of seriesOf.
-func (s series[S]) collect(ch chan<- prometheus.Metric, r S, labels ...string) {
-	if s.label == "" {
-		if v, ok := s.value(r, ""); ok {
-			ch <- prometheus.MustNewConstMetric(s.desc, s.kind, v, labels...)
+// collect sends the values that s has. labels are the values for the labels of described.
+func (m measure[S]) collect(ch chan<- prometheus.Metric, s S, labels ...string) {
+	if m.label == "" {
+		if v, ok := m.value(s, ""); ok {
+			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
 		}
 		return
 	}
-	for _, l := range s.values {
-		if v, ok := s.value(r, l); ok {
-			ch <- prometheus.MustNewConstMetric(s.desc, s.kind, v, append(labels, l)...)
+	for _, l := range m.values {
+		if v, ok := m.value(s, l); ok {
+			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, v, append(labels, l)...)
 		}
 	}
 }

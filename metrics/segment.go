@@ -21,7 +21,7 @@ func NewSegmentCollector(s interface{ Status() []numbers.Status }) prometheus.Co
 	if fault.Nil(s) {
 		return refused("source of segments")
 	}
-	all := seriesOf(segmentMeasures(), []string{"idworker_segment_name", "idworker_segment_store"}, nil)
+	all := described(segmentMeasures(), []string{"idworker_segment_name", "idworker_segment_store"}, nil)
 	return collector[numbers.Status]{all, func(send func(numbers.Status, ...string)) {
 		for _, st := range s.Status() {
 			send(st, st.Name, st.Store)

@@ -88,7 +88,7 @@ var onGormplugin = list{title: "gormplugin", pkg: "gormplugin", mutants: []mutan
 }}
 
 var onMetrics = list{title: "metrics", pkg: "metrics", mutants: []mutant{
-	{"measure.go: a condition negated in collect", "metrics/measure.go", `if v, ok := s.value(r, l); ok {`, `if v, ok := s.value(r, l); !(ok) {`, "TestDashboardShowsStates"},
+	{"measure.go: a condition negated in collect", "metrics/measure.go", `if v, ok := m.value(s, l); ok {`, `if v, ok := m.value(s, l); !(ok) {`, "TestDashboardShowsStates"},
 	{"measure.go: a text changed in workerMeasures", "metrics/measure.go", `gauge("idworker_pool_size", "Worker ids that this process may borrow. Absent without a pool (mode redis-sequence).",`, `gauge("idworker_pool_size_", "Worker ids that this process may borrow. Absent without a pool (mode redis-sequence).",`, "TestValues"},
 	{"measure.go: a bound moved in workerMeasures", "metrics/measure.go", `func(r reading) (float64, bool) { return float64(r.Pool.Last - r.Pool.First + 1), r.Sequence == nil }),`, `func(r reading) (float64, bool) { return float64(r.Pool.Last - r.Pool.First - 1), r.Sequence == nil }),`, "TestScrape"},
 	{"measure.go: a number raised in bit", "metrics/measure.go", `	}
