@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
+	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/numbers"
@@ -60,7 +61,9 @@ func (s *Numbers) all() []member {
 // newNumbers creates the segments and series of cfg. It does no I/O.
 func newNumbers(cfg Config, o wiring) (*Numbers, error) {
 	cfg = cfg.WithDefaults()
-	if err := cfg.checkSegments(); err != nil {
+	f := &fault.List{In: "snowlease: config"}
+	cfg.planSegments(f)
+	if err := f.Err(); err != nil {
 		return nil, err
 	}
 	s := &Numbers{byName: make(map[string]*numbers.Segment), series: make(map[string]*numbers.Series), log: o.Logger}

@@ -217,12 +217,6 @@ func (c *Config) planSegments(f *fault.List) {
 	}
 }
 
-func (c *Config) checkSegments() error {
-	f := &fault.List{In: "snowlease: config"}
-	c.planSegments(f)
-	return f.Err()
-}
-
 // replicaTime is how long a call may wait for Redis replicas: half of the time of a renewal.
 func (c Config) replicaTime() time.Duration { return min(time.Second, c.Lease.TTL/6) }
 
