@@ -134,14 +134,9 @@ func (b *batch) takeBack(stmt *gorm.Statement) {
 		if !row.CanAddr() { // such as a nil pointer
 			continue
 		}
-		if text, ok := texts[row.UnsafeAddr()]; !ok || text != k.text(stmt, row) {
-			continue
+		if text, ok := texts[row.UnsafeAddr()]; ok && text == k.text(stmt, row) {
+			k.field.ReflectValueOf(stmt.Context, row).SetZero()
 		}
-		slot := k.slot(row)
-		if k.index == nil {
-			slot = k.field.ReflectValueOf(stmt.Context, row)
-		}
-		slot.SetZero()
 	}
 }
 

@@ -121,17 +121,13 @@ func (k *key) separate(stmt *gorm.Statement, b *batch) error {
 	if slices.Min(k.field.StructField.Index) < 0 {
 		return nil // a copy would share the embedded pointer that has the key
 	}
-	filled := make(map[uintptr]bool, len(b.rows))
-	for _, row := range b.rows {
-		filled[row] = true
-	}
 	_, conflict := conflictOf(stmt)
 	seen := map[uintptr]int{} // their indexes in list
 	list, changed := reflect.New(reflect.SliceOf(rows.Type().Elem())).Elem(), false
 	for i := range rows.Len() {
 		row := rows.Index(i)
 		place, again := seen[row.Pointer()]
-		if again && filled[row.Pointer()] {
+		if again && slices.Contains(b.rows, row.Pointer()) {
 			changed = true
 			if conflict {
 				continue

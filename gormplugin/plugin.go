@@ -3,6 +3,7 @@ package gormplugin
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,10 +28,9 @@ const (
 )
 
 type plugin struct {
-	source  snowflake.Source
-	cfg     Config
-	waited  error // the cause of a context that ends after Config.Wait
-	exclude map[string]bool
+	source snowflake.Source
+	cfg    Config
+	waited error // the cause of a context that ends after Config.Wait
 }
 
 // New returns a plugin that fills primary keys with ids of source, such as a *snowlease.Worker.
@@ -48,16 +48,8 @@ func New(source snowflake.Source, cfg Config) gorm.Plugin {
 
 func newPlugin(source snowflake.Source, cfg Config) *plugin {
 	cfg = cfg.withDefaults()
-	p := &plugin{
-		source:  source,
-		cfg:     cfg,
-		waited:  fmt.Errorf("no ids or numbers within the %v of gormplugin.Config.Wait: %w", cfg.Wait, context.DeadlineExceeded),
-		exclude: make(map[string]bool, len(cfg.Exclude)),
-	}
-	for _, table := range cfg.Exclude {
-		p.exclude[table] = true
-	}
-	return p
+	waited := fmt.Errorf("no ids or numbers within the %v of gormplugin.Config.Wait: %w", cfg.Wait, context.DeadlineExceeded)
+	return &plugin{source, cfg, waited}
 }
 
 func (p *plugin) Name() string { return pluginName }
@@ -96,12 +88,13 @@ type filler struct {
 
 // excluded reports whether the statement inserts into a table of Config.Exclude.
 func (p *plugin) excluded(stmt *gorm.Statement) bool {
-	if len(p.exclude) == 0 {
+	if len(p.cfg.Exclude) == 0 {
 		return false
 	}
 	// GORM keeps the qualified name in the schema, and its last part in the statement.
 	qualified := stmt.Schema.Table
-	return p.exclude[stmt.Table] || strings.HasSuffix(qualified, "."+stmt.Table) && p.exclude[qualified]
+	return slices.Contains(p.cfg.Exclude, stmt.Table) ||
+		strings.HasSuffix(qualified, "."+stmt.Table) && slices.Contains(p.cfg.Exclude, qualified)
 }
 
 func skipped(stmt *gorm.Statement) bool {
