@@ -85,9 +85,7 @@ func (c Config) withDefaults() Config {
 	c.TTL = cmp.Or(c.TTL, lease.DefaultTTL)
 	c.MaxTTL = cmp.Or(c.MaxTTL, max(c.TTL, lease.DefaultTTL))
 	c.Skew = cmp.Or(c.Skew, lease.DefaultSkew)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return c
 }
 

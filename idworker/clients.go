@@ -1,6 +1,7 @@
 package idworker
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 
@@ -46,9 +47,7 @@ func (c Clients) wiring() wiring {
 	if fault.Nil(c.Center) {
 		c.Center = nil
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	return wiring{Clients: c}
 }
 

@@ -3,6 +3,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -133,14 +134,9 @@ func New(cfg Config) (*Keeper, error) {
 	if !cfg.ExactTimes {
 		cfg.Request.MaxLead = ahead(cfg.Request, cfg.Generator.Layout())
 	}
-	if cfg.Wait == 0 {
-		cfg.Wait = DefaultWait
-	}
+	cfg.Wait, cfg.Logger = cmp.Or(cfg.Wait, DefaultWait), cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.Jitter == nil {
 		cfg.Jitter = between
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	k := &Keeper{cfg: cfg, status: Status{State: Idle}, life: make(chan struct{}, 1)}
 	if cfg.Schedule != nil {
