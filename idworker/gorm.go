@@ -31,16 +31,13 @@ func registerPlugin(p struct {
 	fx.In
 
 	DB      *gorm.DB
-	Worker  *IdWorker         `optional:"true"` // nil leads to an error of this package, which names the remedy
+	Worker  *IdWorker
 	Config  gormplugin.Config `optional:"true"`
 	Numbers *Numbers          `optional:"true"`
 },
 ) error {
 	if p.DB == nil {
 		return errors.New("idworker: GORM: the *gorm.DB is nil; configure the database, or leave idworker.GORM out")
-	}
-	if p.Worker == nil {
-		return errors.New("idworker: GORM: no *idworker.IdWorker in the fx graph: add idworker.Module, or fx.Supply(worker) for a worker of yours")
 	}
 	if p.Config.Segments == nil && p.Numbers != nil {
 		p.Config.Segments = func(name string) (snowflake.Source, error) { return p.Numbers.Segment(name) }

@@ -69,10 +69,10 @@ func TestGORM(t *testing.T) {
 	}
 
 	for says, opts := range map[string]fx.Option{
-		"gormplugin: wait":    fx.Options(fx.Supply(worker, newSQLite(t), gormplugin.Config{Wait: -1})),
-		"register it once":    fx.Options(fx.Supply(worker), fx.Supply(newSQLite(t)), idworker.GORM),
-		"add idworker.Module": database,
-		"the *gorm.DB is nil": fx.Options(fx.Supply(worker), fx.Provide(func() *gorm.DB { return nil })),
+		"gormplugin: wait":                fx.Options(fx.Supply(worker, newSQLite(t), gormplugin.Config{Wait: -1})),
+		"register it once":                fx.Options(fx.Supply(worker), fx.Supply(newSQLite(t)), idworker.GORM),
+		"missing type: *snowlease.Worker": database,
+		"the *gorm.DB is nil":             fx.Options(fx.Supply(worker), fx.Provide(func() *gorm.DB { return nil })),
 	} {
 		require.ErrorContains(t, fx.New(fx.NopLogger, idworker.GORM, opts).Err(), says)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
@@ -35,7 +34,7 @@ import (
 //
 // Module also provides a *history.Issuer of backdated ids, for a Config with Reserved, and
 // *Numbers for Config.Segments and Series.
-var Module = fx.Module("idworker", fx.Provide(provide, fx.Private), fx.Provide(
+var Module = fx.Module("idworker", fx.Provide(graph.build, fx.Private), fx.Provide(
 	func(b *built) *IdWorker { return b.worker },
 	func(b *built) (*history.Issuer, error) { return b.past, b.none },
 	provideNumbers,
@@ -61,18 +60,6 @@ func (c graph) wiring() wiring {
 		o.shutdown = func() { _ = c.Shutdowner.Shutdown(fx.ExitCode(1)) }
 	}
 	return o
-}
-
-func provide(c graph, given struct {
-	fx.In
-
-	Config Config `optional:"true"`
-},
-) (*built, error) {
-	if reflect.ValueOf(given.Config).IsZero() {
-		return nil, errors.New(`snowlease: no Config, or an empty one: add fx.Supply(idworker.Config{Namespace: "orders"}), a value and no pointer, or what its constructor needs`)
-	}
-	return c.build(given.Config)
 }
 
 // pluginName is the key of gormplugin's plugin in db.Plugins after db.Use.

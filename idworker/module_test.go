@@ -147,7 +147,7 @@ func TestBuiltAndNeverStarted(t *testing.T) {
 func TestConfigThatFxDoesNotSee(t *testing.T) {
 	var w *idworker.IdWorker
 	for _, opt := range []fx.Option{fx.Options(), fx.Supply(&idworker.Config{Namespace: "orders"})} {
-		require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, opt, fx.Populate(&w)).Err(), "no Config, or an empty one: add fx.Supply(")
+		require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, opt, fx.Populate(&w)).Err(), "missing type: idworker.Config")
 	}
 }
 

@@ -83,17 +83,15 @@ func unused[T comparable](p *plan, f *fault.List, block string, values, defaults
 // layout.
 func (p *plan) planLayout(check settings.Check) {
 	named, layout := check, p.Layout
-	if p.Preset != "" {
-		if layout != (snowflake.Layout{}) {
-			check.Check("layout", nil, true, "and preset %q are both set: give one of them", p.Preset)
-		} else {
-			var err error
-			named.Name = func(string) string { return "preset" }
-			if layout, err = snowflake.Preset(p.Preset); err != nil {
-				check.Take(err, named.Name)
-				layout = snowflake.Layout{}
-			}
-		}
+	switch {
+	case p.Preset == "":
+	case layout != (snowflake.Layout{}):
+		check.Check("layout", nil, true, "and preset %q are both set: give one of them", p.Preset)
+	default:
+		var err error
+		named.Name = func(string) string { return "preset" }
+		layout, err = snowflake.Preset(p.Preset)
+		check.Take(err, named.Name)
 	}
 	p.layout = named.Layout(layout)
 	check.Business(p.Business, p.layout)
