@@ -243,14 +243,6 @@ type entry struct {
 	Error     string          `json:"error,omitempty"` // the error of the last attempt
 }
 
-// Word returns the level as a word.
-func (e entry) Word() string {
-	if e.N == 0 { // a segment
-		return wordOfNumbers(e.Outlook.Level)
-	}
-	return e.Outlook.Level.Word()
-}
-
 func (c *console) workers() []entry {
 	var all []entry
 	for _, p := range c.panels {

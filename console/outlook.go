@@ -25,11 +25,6 @@ func (l level) rank() int {
 	return map[level]int{gray: 1, amber: 2, red: 3}[l]
 }
 
-// Word returns the level as a word, for readers who do not see colors.
-func (l level) Word() string {
-	return map[level]string{green: "OK", amber: "Warning", red: "No ids", gray: "Off"}[l]
-}
-
 // The kinds of outlooks.
 const (
 	ok      = "ok"
@@ -52,6 +47,16 @@ type outlook struct {
 	// Since is when the condition began, Until when it ends or ids stop. Zero if unknown.
 	Since time.Time `json:"since,omitzero"`
 	Until time.Time `json:"until,omitzero"`
+
+	numbers bool // they stop, not ids
+}
+
+// Word returns the level as a word, for readers who do not see colors.
+func (o outlook) Word() string {
+	if o.numbers && o.Level == red {
+		return "No numbers"
+	}
+	return map[level]string{green: "OK", amber: "Warning", red: "No ids", gray: "Off"}[o.Level]
 }
 
 // The sections of the documentation, by kind of outlook or problem with numbers.

@@ -74,20 +74,11 @@ func (s *sequences) all() []sequence {
 	return list
 }
 
-// Word returns the level as a word.
-func (q sequence) Word() string { return wordOfNumbers(q.Outlook.Level) }
-
-func wordOfNumbers(l level) string {
-	if l == red {
-		return "No numbers"
-	}
-	return l.Word()
-}
-
 // newSegmentOutlook returns the outlook of a segment. lasts is how long the reserved numbers
 // last, or 0 if unknown.
 func newSegmentOutlook(st numbers.Status, lasts time.Duration, host time.Time) outlook {
 	o := outlookOfNumbers(st, moment(st.FailingSince, host)+" UTC")
+	o.numbers = true
 	if o.Level == amber || o.Level == red {
 		o.Since = st.FailingSince.UTC().Truncate(time.Millisecond)
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -53,15 +54,8 @@ func (c *console) status(p *panel) status {
 	return st
 }
 
-// Skewed reports whether the center's clock and this host's differ by a second or more, which
-// makes their times hard to compare.
-func (st status) Skewed() bool { return st.Off.Abs() >= time.Second }
-
 // Last returns the last renewal that the console observed.
 func (st status) Last() time.Time { return st.Seen[len(st.Seen)-1] }
-
-// Behind returns how far the center's clock is behind this host's.
-func (st status) Behind() time.Duration { return -st.Off }
 
 const maxRenewals = 32
 
@@ -85,15 +79,7 @@ func (r *renewals) seen(t time.Time, token int64) []time.Time {
 	if n := len(r.times); n > maxRenewals {
 		r.times = r.times[n-maxRenewals:]
 	}
-	return append([]time.Time(nil), r.times...)
-}
-
-// CeilingAnchor returns the end of the ceiling's label that is at the ceiling.
-func (l line) CeilingAnchor() string {
-	if l.Ceiling < 50 {
-		return "start"
-	}
-	return "end"
+	return slices.Clone(r.times)
 }
 
 // A line is the lease on a time line, in percent of the line's width.
