@@ -109,10 +109,10 @@ func New(center lease.Center, cfg Config) (*Worker, error) {
 			return nil, err
 		}
 	}
-	ids, err := w.source.For(cfg.Business)
+	own, err := w.For(cfg.Business)
 	if err != nil {
-		return nil, fmt.Errorf("snowlease: %w", err)
+		return nil, err
 	}
-	w.own = newStream(ids, w)
+	w.own = *own
 	return w, nil
 }

@@ -17,11 +17,6 @@ type Stream struct {
 	of  *Worker
 }
 
-func newStream(ids source.Stream, of *Worker) Stream {
-	gen, _ := ids.(generator.Stream)
-	return Stream{ids, gen, of}
-}
-
 // NextID is Worker.NextID for the business number of s.
 func (s *Stream) NextID() (id int64, err error) {
 	if s.gen != (generator.Stream{}) {
@@ -62,6 +57,6 @@ func (w *Worker) For(business int64) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("snowlease: %w", err)
 	}
-	s := newStream(ids, w)
-	return &s, nil
+	gen, _ := ids.(generator.Stream)
+	return &Stream{ids, gen, w}, nil
 }
