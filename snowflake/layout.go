@@ -1,13 +1,12 @@
 package snowflake
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/snowlease/snowlease/internal/fault"
 )
 
 const (
@@ -135,24 +134,29 @@ func (l Layout) WithDefaults() Layout {
 func (l Layout) Validate() error {
 	set := l
 	l = l.WithDefaults()
-	f := fault.Texts{In: "snowflake: layout: "}
-	f.Check(l.Epoch < UnixEpoch, "epoch %d is before 1970: give Unix milliseconds", l.Epoch)
-	f.Check(l.TimeUnit < time.Millisecond || l.TimeUnit%time.Millisecond != 0 || l.TimeUnit > time.Hour,
+	var errs []error
+	check := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf("snowflake: layout: "+format, args...))
+		}
+	}
+	check(l.Epoch < UnixEpoch, "epoch %d is before 1970: give Unix milliseconds", l.Epoch)
+	check(l.TimeUnit < time.Millisecond || l.TimeUnit%time.Millisecond != 0 || l.TimeUnit > time.Hour,
 		"time unit %v is not a whole number of milliseconds from 1ms to 1h", l.TimeUnit)
 	worker, business, sequence := l.WorkerBits < 1 || l.WorkerBits > maxWorkerBits, l.BusinessBits > maxBusinessBits, set.SequenceBits > maxSequenceBits
-	f.Check(worker, "worker bits %d are not 1 to %d", l.WorkerBits, maxWorkerBits)
-	f.Check(business, "business bits %d are not 0 to %d", l.BusinessBits, maxBusinessBits)
-	f.Check(sequence, "sequence bits %d are not 1 to %d", l.SequenceBits, maxSequenceBits)
+	check(worker, "worker bits %d are not 1 to %d", l.WorkerBits, maxWorkerBits)
+	check(business, "business bits %d are not 0 to %d", l.BusinessBits, maxBusinessBits)
+	check(sequence, "sequence bits %d are not 1 to %d", l.SequenceBits, maxSequenceBits)
 	if worker || business || sequence { // the sums mean nothing
-		return f.Err()
+		return errors.Join(errs...)
 	}
 	sum, none := l.Bits(), l.SequenceBits < 1
-	f.Check(none, "worker %d + business %d bits leave none of %d for the sequence: set sequence bits, 1 to %d",
+	check(none, "worker %d + business %d bits leave none of %d for the sequence: set sequence bits, 1 to %d",
 		l.WorkerBits, l.BusinessBits, lowBits, maxSequenceBits)
-	f.Check(!none && l.TimeBits < 1, "no bits are left for the time: use fewer bits for worker, business or sequence")
-	f.Check(!none && l.TimeBits > 0 && sum > idBits, "time %d + worker %d + business %d + sequence %d bits are %d: an id has %d",
+	check(!none && l.TimeBits < 1, "no bits are left for the time: use fewer bits for worker, business or sequence")
+	check(!none && l.TimeBits > 0 && sum > idBits, "time %d + worker %d + business %d + sequence %d bits are %d: an id has %d",
 		l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits, sum, idBits)
-	return f.Err()
+	return errors.Join(errs...)
 }
 
 // MinLife is how long the time field of a layout in use must last at least.
