@@ -83,7 +83,7 @@ func (p *plugin) fillStructs(db *gorm.DB, k *key) error {
 		}
 	}
 	if !plain && !b.askBack(rows) {
-		b.watch(db, rows)
+		b.watch(rows)
 	}
 	return nil
 }

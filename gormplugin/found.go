@@ -15,7 +15,7 @@ import (
 // RETURNING, and returns the key of such a row only with LAST_INSERT_ID. watch does so for a
 // single row, and for several if other rows refer to their keys. It leaves other statements
 // alone, because finding the keys of many rows takes more statements.
-func (b *batch) watch(db *gorm.DB, rows reflect.Value) {
+func (b *batch) watch(rows reflect.Value) {
 	stmt, k := b.stmt, b.key
 	conflict, ok := conflictOf(stmt)
 	if !ok || stmt.Name() != "mysql" || stmt.DryRun || length(rows) == 0 || !addressable(rows) {

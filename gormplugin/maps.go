@@ -104,17 +104,7 @@ func (b *batch) protect(rows []map[string]any, names []string) {
 		stmt.Dest = &list
 		b.after = func(*gorm.DB) {
 			stmt.Dest = dest
-			returned := list[len(rows):]
-			for i, row := range rows {
-				if len(returned) == len(rows) { // otherwise, ON CONFLICT left rows out, or the database returns none
-					maps.Copy(row, returned[i])
-					if v, ok := returned[i][column]; ok {
-						row[names[i]] = v
-					}
-				} else if _, ok := list[i][column]; ok {
-					row[column] = row[names[i]]
-				}
-			}
+			copyBack(rows, names, list, column)
 		}
 	default:
 		if !asked || names[0] == column {
@@ -125,6 +115,22 @@ func (b *batch) protect(rows []map[string]any, names []string) {
 				rows[0][names[0]] = v
 				delete(rows[0], column)
 			}
+		}
+	}
+}
+
+// copyBack copies what GORM has made of copies of rows, followed by the rows that it got from the
+// database, to rows.
+func copyBack(rows []map[string]any, names []string, made []map[string]any, column string) {
+	returned := made[len(rows):]
+	for i, row := range rows {
+		if len(returned) == len(rows) { // otherwise, ON CONFLICT left rows out, or the database returns none
+			maps.Copy(row, returned[i])
+			if v, ok := returned[i][column]; ok {
+				row[names[i]] = v
+			}
+		} else if _, ok := made[i][column]; ok {
+			row[column] = row[names[i]]
 		}
 	}
 }
