@@ -147,16 +147,21 @@ func (s *Numbers) make(c Config, o wiring) error {
 			return err
 		}
 		s.byName[g.Name] = issuer
-		if c, ok := store.(interface{ Warnings() []string }); ok {
-			for _, text := range c.Warnings() {
-				if !logged[text] {
-					s.log.Warn("idworker segment", "segment", g.Name, "warning", text)
-				}
-				logged[text] = true
-			}
-		}
+		s.warn(g.Name, store, logged)
 	}
 	return s.makeSeries(c, db)
+}
+
+// warn logs the warnings of a segment's store that have not been logged.
+func (s *Numbers) warn(segment string, store numbers.Store, logged map[string]bool) {
+	if c, ok := store.(interface{ Warnings() []string }); ok {
+		for _, text := range c.Warnings() {
+			if !logged[text] {
+				s.log.Warn("idworker segment", "segment", segment, "warning", text)
+			}
+			logged[text] = true
+		}
+	}
 }
 
 // segmentStore returns where the segments are kept. It fails if they are in Redis and there is
