@@ -24,7 +24,7 @@ var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"max_ahead is not asked for", "idworker/plan.go", `MaxAhead: p.MaxAhead, Wait`, `Wait`, "TestEveryKeyHasAnEffect/max_ahead"},
 	{"max_ahead bounds nothing in mode local", "idworker/clients.go", `opts = append(opts, hostseq.WithMaxAhead(p.MaxAhead))`, `_ = hostseq.WithMaxAhead`, "TestEveryKeyHasAnEffect/max_ahead#01"},
 	{"the layout does not reach the generator", "leased.go", `generator.New(cfg.Layout, `, `generator.New(Config{}.Layout, `, "TestEveryKeyHasAnEffect/business"},
-	{"business is in no id", "snowlease.go", `w.source.For(cfg.Business)`, `w.source.For(0)`, "TestEveryKeyHasAnEffect/business"},
+	{"business is in no id", "snowlease.go", `w.For(cfg.Business)`, `w.For(0)`, "TestEveryKeyHasAnEffect/business"},
 	{"business is not asked for", "idworker/plan.go", `Business: p.Business, MaxAhead`, `MaxAhead`, "TestEveryKeyHasAnEffect/business"},
 	{"a start waits for the default", "idworker/plan.go", `Wait: p.Wait, `, ``, "TestEveryKeyHasAnEffect/wait"},
 	{"exact_times is not asked for", "idworker/plan.go", `Holder: p.Holder, ExactTimes: p.Store.ExactTimes,`, `Holder: p.Holder,`, "TestEveryKeyHasAnEffect/store.exact_times"},
