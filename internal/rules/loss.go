@@ -46,8 +46,12 @@ func (ns Namespace) loss(now int64, incarnation string, pool int64) string {
 		leases, marks = ns.Part.Leases, ns.Part.Marks
 	} else {
 		for _, s := range ns.Slots[:min(pool, int64(len(ns.Slots)))] {
-			leases += one(s.HasLease)
-			marks += one(s.HasMark)
+			if s.HasLease {
+				leases++
+			}
+			if s.HasMark {
+				marks++
+			}
 		}
 	}
 	var seen []string
@@ -69,13 +73,6 @@ func (ns Namespace) loss(now int64, incarnation string, pool int64) string {
 		seen = append(seen, change)
 	}
 	return strings.Join(seen, "; ")
-}
-
-func one(is bool) int64 {
-	if is {
-		return 1
-	}
-	return 0
 }
 
 // holds returns the greatest Used and the greatest Hold that the slots show.

@@ -70,7 +70,7 @@ var onRules = list{title: "rules", pkg: "internal/test/memcenter", killers: "Tes
 	{"given back, but its owner is lent another", "internal/rules/verbs.go", `s.Owner == Spent(req.Owner)`, `false`, "a borrow that arrives after its grant was given back lends nothing"},
 	// What is lost.
 	{"an empty namespace lends at once", "internal/rules/loss.go", `reason, from := ns.loss(now, incarnation, req.Pool), ns.Meta.Pin`, "if ns.Empty() {\n\t\tns, err := ns.Init(incarnation, req)\n\t\treturn ns, noPin, err\n\t}\n\treason, from := ns.loss(now, incarnation, req.Pool), ns.Meta.Pin", "an unknown namespace starts in quarantine"},
-	{"the loss of a mark is not seen", "internal/rules/loss.go", `one(s.HasMark)`, `1`, "the loss of a mark is seen by acquire"},
+	{"the loss of a mark is not seen", "internal/rules/loss.go", `if s.HasMark {`, `if true {`, "the loss of a mark is seen by acquire"},
 	{"the loss of the pin is not seen", "internal/rules/loss.go", `seen = append(seen, "the record of the namespace was missing")`, ``, "the loss of the record of the namespace is seen by acquire"},
 	{"renew does not look for a loss", "internal/rules/verbs.go", "ns, pin, err := ns.look(now, incarnation, g.Pinned, g.Request)\n\tif err != nil {\n\t\treturn ns, lease.Grant{}, err", "pin, err := g.Pin(), error(nil)\n\tif err != nil {\n\t\treturn ns, lease.Grant{}, err", "the loss of a mark is seen by renew"},
 	{"release does not look for a loss", "internal/rules/verbs.go", "ns, _, err := ns.look(now, incarnation, g.Pinned, g.Request)\n\tif err != nil {\n\t\treturn ns, err", "err := error(nil)\n\tif err != nil {\n\t\treturn ns, err", "the loss of a slot is seen by release"},
@@ -138,7 +138,7 @@ var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants
 	{"a record of a worker id is taken as it is read", partsGo, `return s, s.Check(worker)`, `return s, nil`, "TestDamaged"},
 	{"a mark is taken as it is read", "internal/rules/check.go", `s.Expires, s.Mark, s.Hold, s.Used} {`, `s.Expires, s.Hold, s.Used} {`, "TestNumbersOfRecords"},
 	{"who lost a race asks for the same again", "internal/rules/rules.go", `if skip > 0 {`, `if false {`, "TestChoiceBeside"},
-	{"the loss of a lease is not seen", "internal/rules/loss.go", `one(s.HasLease)`, `1`, "TestReasons"},
+	{"the loss of a lease is not seen", "internal/rules/loss.go", `if s.HasLease {`, `if true {`, "TestReasons"},
 	{"who holds by the values before a raise is stopped when the raise is forgotten", "internal/rules/pin.go", `if known.Change != (lease.PinChange{}) {`, `if known.Change.Falls {`, "TestJoined"},
 	{"a holder is stopped by a pin that allows for as much in all", "internal/rules/pin.go", `stored.Hold() < needed.Hold()`, `stored.MaxTTL < needed.MaxTTL || stored.Skew < needed.Skew`, "TestJoined"},
 	{"a raise is used though the clock was read before slots show it", "internal/rules/verbs.go", `ns.carried(pin); !all {`, `ns.carried(pin); all && !all {`, "TestRaiseIsShownBeforeItsTimeIsSet"},
