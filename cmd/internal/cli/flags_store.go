@@ -31,7 +31,7 @@ type storeFlags struct {
 	yes                      bool          // confirm does not ask
 	at                       target.Target // set by complete
 	from                     string        // the origin of at, for errors and questions
-	name                     string        // the store's name, without secrets; set by with
+	name                     string        // the store's name, without secrets; set by open
 }
 
 func (f *storeFlags) register(cmd *cobra.Command, p program) {
@@ -134,6 +134,9 @@ func (f *storeFlags) open(ctx context.Context, single bool) (*target.Opened, err
 	err := f.at.Open(ctx, o, target.Options{
 		Prefix: f.prefix, TablePrefix: f.tables(), Durable: f.durable, WaitReplicas: f.waits, Creates: f.creates, From: f.from, Single: single,
 	})
+	if o.Center != nil {
+		f.name = o.String()
+	}
 	if err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -160,7 +163,6 @@ func (f *storeFlags) with(cmd *cobra.Command, do func(context.Context, *target.O
 	if err != nil {
 		return failed(err)
 	}
-	f.name = o.String()
 	err = do(ctx, o)
 	if closing := o.Close(); closing != nil {
 		err = errors.Join(err, closing)

@@ -35,14 +35,10 @@ type lister interface {
 // which only SQL databases have.
 func withSegments(cmd *cobra.Command, f *storeFlags, series bool, do func(context.Context, target.Segments) error) error {
 	return f.with(cmd, func(ctx context.Context, o *target.Opened) error {
-		s, err := o.Segments()
-		if err != nil {
-			return err
+		if _, ok := o.Segments.(lister); !ok && series {
+			return fmt.Errorf("the numbers of a series are in a database, and %s is none: name the database with --store", o.Segments)
 		}
-		if _, ok := s.(lister); !ok && series {
-			return fmt.Errorf("the numbers of a series are in a database, and %s is none: name the database with --store", s)
-		}
-		return do(ctx, s)
+		return do(ctx, o.Segments)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,9 +59,7 @@ If any record of the namespace exists, init changes nothing and exits with 3, wi
 				}
 				return failure{exitNo, existing(o, rec.Pin, r, request.from)}
 			})
-			if missing := (*target.MissingError)(nil); errors.As(err, &missing) {
-				store.name = missing.Store
-			} else if !errors.Is(err, lease.ErrUnknown) {
+			if !errors.Is(err, lease.ErrUnknown) && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 			if err := store.confirm(cmd, "Nothing is on record for namespace %q. If the records were lost, init leads to duplicate ids.\nAre you sure that no process of snowlease has ever held one of its worker ids?", r.Namespace); err != nil {

@@ -56,15 +56,6 @@ func onRedis(with target.Options) []redisseq.Option {
 	return options
 }
 
-// onSQL returns the options of a SQL store.
-func onSQL(with target.Options) []dbseq.Option {
-	options := []dbseq.Option{dbseq.WithDurable(with.Durable)}
-	if prefix := with.TablePrefix; prefix != "" {
-		options = append(options, dbseq.WithTablePrefix(prefix))
-	}
-	return options
-}
-
 // Open implements target.Target.
 func (p place) Open(ctx context.Context, o *target.Opened, with target.Options) error {
 	if p.Driver == "" {
@@ -73,14 +64,11 @@ func (p place) Open(ctx context.Context, o *target.Opened, with target.Options) 
 			return fmt.Errorf("%w in %s", err, with.From)
 		}
 		o.Closes = append(o.Closes, client.Close)
-		o.Segments = func() (target.Segments, error) {
-			s, err := redisseq.Numbers(client, onRedis(with)...)
-			if err != nil {
-				return nil, err
-			}
-			o.Closes = append(o.Closes, s.Close)
-			return s.(target.Segments), nil
+		s, err := redisseq.Numbers(client, onRedis(with)...)
+		if err != nil {
+			return err
 		}
+		o.Segments, o.Closes = s.(target.Segments), append(o.Closes, s.Close)
 		if with.Single && !p.Redis.Cluster {
 			client = struct{ goredis.UniversalClient }{client} // a wrapped client is used as it is, not copied
 			with.WaitReplicas = 0
@@ -92,13 +80,17 @@ func (p place) Open(ctx context.Context, o *target.Opened, with target.Options) 
 		o.Use(c)
 		return nil
 	}
-	c, err := dbseq.Open(p.Driver, string(p.DSN), onSQL(with)...)
+	options := []dbseq.Option{dbseq.WithDurable(with.Durable)}
+	if with.TablePrefix != "" {
+		options = append(options, dbseq.WithTablePrefix(with.TablePrefix))
+	}
+	c, err := dbseq.Open(p.Driver, string(p.DSN), options...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", with.From, err)
 	}
 	o.Use(c)
-	o.Segments = func() (target.Segments, error) { return c.Numbers().(target.Segments), nil }
-	if err := p.exists(lease.Name(c), with); err != nil {
+	o.Segments = c.Numbers().(target.Segments)
+	if err := p.exists(with); err != nil {
 		return err
 	}
 	if _, err := o.Incarnation(ctx, "snowlease"); err != nil && !errors.Is(err, lease.ErrSetup) {
@@ -108,13 +100,13 @@ func (p place) Open(ctx context.Context, o *target.Opened, with target.Options) 
 }
 
 // exists returns an error if the SQLite file does not exist, because opening would create it.
-func (p place) exists(name string, with target.Options) error {
+func (p place) exists(with target.Options) error {
 	if with.Creates || p.Driver != "sqlite" {
 		return nil
 	}
 	path, _, _ := strings.Cut(strings.TrimPrefix(string(p.DSN), "file:"), "?")
 	if _, err := os.Stat(path); err != nil {
-		return &target.MissingError{Store: name, Err: fmt.Errorf("%w: see %s; the application creates it", err, with.From)}
+		return fmt.Errorf("%w: see %s; the application creates it", err, with.From)
 	}
 	return nil
 }

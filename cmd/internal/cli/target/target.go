@@ -38,7 +38,8 @@ type Program struct {
 // A Target is the location of a store. Package fmt does not print its password.
 type Target interface {
 	// Open connects o to the store. It returns an error if the client or the driver refuses the
-	// Target. The error contains no password, and o must be closed too.
+	// Target. The error contains no password, and o must be closed too. It is fs.ErrNotExist for a
+	// SQLite file that does not exist and that the command may not create.
 	Open(ctx context.Context, o *Opened, with Options) error
 }
 
@@ -53,17 +54,6 @@ type Options struct {
 	From         string // the origin of the Target, for errors
 }
 
-// A MissingError is the error of Target.Open for a SQLite file that does not exist and that the
-// command may not create.
-type MissingError struct {
-	Store string // the store's name, without secrets
-	Err   error
-}
-
-func (e *MissingError) Error() string { return e.Err.Error() }
-
-func (e *MissingError) Unwrap() error { return e.Err }
-
 // Segments are the operations of a store of numbers.
 type Segments interface {
 	numbers.Store
@@ -77,8 +67,7 @@ type Segments interface {
 type Opened struct {
 	lease.Center
 	lease.Operator
-	// Segments opens the numbers in the store.
-	Segments func() (Segments, error)
+	Segments Segments // the numbers in the store; nil on etcd
 
 	Closes []func() error
 }
