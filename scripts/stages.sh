@@ -149,7 +149,7 @@ prove)
 	# compute get the time that they leave.
 	(
 		renice -n 19 $BASHPID >/dev/null
-		stage models gotest proof ./model ./simulate
+		stage models gotest proof ./model ./search ./simulate
 		stage bench gotest bench ./...
 		# Parsers of input that people write; the seeds of all others are part of make test.
 		stage fuzz scripts/fuzz.sh 50000x '^Fuzz(Config|ParseStore|Record|Decode)$' ./idworker ./cmd/internal/cli/sqlredis ./internal/rules ./hostseq ./publicid

@@ -182,14 +182,6 @@ func noHold(ns *rules.Namespace) {
 	}
 }
 
-// allUsed has slots show a raise as if it were used, and the greater values of a pin that has fallen.
-func allUsed(ns *rules.Namespace) {
-	for w := range ns.Slots {
-		ns.Slots[w].Hold = max(ns.Slots[w].Hold, 3)
-		ns.Slots[w].Used = ns.Slots[w].Hold
-	}
-}
-
 // blind hides a loss from renew, and hides from the next verb that there was one.
 var blind = inRenew(func(ns rules.Namespace, now int64, _ string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
 	seen := ns
@@ -393,7 +385,6 @@ func TestBroken(t *testing.T) {
 		{config{Name: "a part lost twice, quarantine of who asks", TTL: []int8{1, 1, 1}, MaxTTL: []int8{3, 1, 1}, Ticks: 5, Parts: true, Losses: 2}, quarantineOf(func(*lease.Request) {}), duplicate},
 		{config{Name: "failover to before a raise, used at once", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 1, Ticks: 7, Failover: true, Losses: 1}, after(usedAtOnce), duplicate},
 		{config{Name: "two failovers, a loss uses a raise", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 1, Ticks: 7, Failover: true, Losses: 2}, after(usedByALoss), duplicate},
-		{config{Name: "a member raises, a part lost and failover, slots show the raise as used", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 1, Ticks: 7, Parts: true, Failover: true, Losses: 2, Known: 1, Limit: 5_000_000}, after(allUsed), duplicate},
 		{config{Name: "parts of two workers lost, no slot shows the pin", Workers: 2, TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 3, Ticks: 5, Parts: true, Losses: 2, Known: 1}, after(noHold), duplicate},
 		{config{Name: "a part of two workers lost, the pin falls at once", Workers: 2, TTL: []int8{1, 3, 1}, MaxTTL: []int8{1, 3, 1}, Opened: 3, Ticks: 4, Parts: true, Losses: 1, Known: 1}, after(fallsAtOnce), duplicate},
 		{config{Name: "not covered: wipe, seen by who allows for less", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Ticks: 7, Wipe: true, Losses: 1}, nil, duplicate},
@@ -427,7 +418,7 @@ func TestBroken(t *testing.T) {
 			if c.broken != nil {
 				v = c.broken(v)
 			}
-			c.Limit = max(c.Limit, 300_000)
+			c.Limit = 300_000
 			m := newModel(c.config, v)
 			m.only = c.want
 			r := m.search()

@@ -12,7 +12,7 @@ import (
 )
 
 // lists begin with those whose mutants take the longest, so that none is left alone at the end.
-var lists = append([]list{onSQL, onSQLSegments, onSQLConn, onEtcd, onWorker, onSequence, onRedisSegments, onRules, onLimits, onGenerator, onLayout, onKeeper, onRedis, onSegment, onPrefetch, onSeries, onLocal, onHistory, onDoor, onTakeover, onRecord, onParts, onPublicIDs}, spread...)
+var lists = append([]list{onSQL, onSQLSegments, onSQLConn, onEtcd, onWorker, onSequence, onRedisSegments, onRules, onLimits, onHistories, onGenerator, onLayout, onKeeper, onRedis, onSegment, onPrefetch, onSeries, onLocal, onHistory, onDoor, onTakeover, onRecord, onParts, onPublicIDs}, spread...)
 
 // TestEveryMutantIsKilled runs the killers without mutants, where they must pass, and
 // on their mutants, where they must fail.

@@ -177,3 +177,17 @@ var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants
 	{"alone, what is about to expire", "internal/rules/verbs.go", `return s.HasMark && holds(s, g) && s.Floor == g.Floor && s.Unexpired(now, Held(g, pin))`, `return s.HasMark && holds(s, g) && s.Floor == g.Floor`, "TestRenewAlone/less than the skew left"},
 	{"alone, a mark that falls", "internal/rules/verbs.go", `s.Mark, s.Expires = max(s.Mark, g.Ceiling), max(`, `s.Mark, s.Expires = g.Ceiling, max(`, "TestRenewAlone/nothing falls"},
 }}
+
+// onHistories are limits of the rules that take a long history to break. Some have a test of their own
+// above.
+var onHistories = list{title: "limits of the rules, by search", pkg: "proof/search", mutants: []mutant{
+	{"a loss uses a raise that slots show", "internal/rules/pin.go", `p.MaxTTL, p.Change = min(p.MaxTTL, inUse-p.Skew),`, `p.MaxTTL, p.Change = req.MaxTTL,`, "TestSearch"},
+	{"slots show a raise as used", "internal/rules/verbs.go", `s.Hold, s.Used = ms(pin.Hold()), UsedHold(pin)`, `s.Hold, s.Used = ms(pin.Hold()), ms(pin.Hold())`, "TestSearch"},
+	{"what slots show counts for nothing", "internal/rules/loss.go", `max(used, s.Used), max(most, s.Hold)`, `min(used, s.Used), min(most, s.Hold)`, "TestSearch"},
+	{"a loss counts by what a pin is about to fall to", "internal/rules/loss.go", `QuarantineEnd(now, pin)), reason`, `now+ms(pin.Used()+pin.Skew)), reason`, "TestSearch"},
+	{"what may have fallen elsewhere is not raised again", "internal/rules/pin.go", `if c.At > 0 && now >= c.At-ms(pin.Skew) {`, `if false {`, "TestSearch"},
+	{"the time of a fall is set before slots show that less is used", "internal/rules/pin.go", `&& now >= pin.Change.At`, `&& now >= pin.Change.At && (!pin.Change.Falls || pin.Change.At > 0)`, "TestSearch"},
+	{"a pin falls at once", "internal/rules/pin.go", `now + ms(pin.Hold())`, `now`, "TestSearch"},
+	{"a raise is used at once", "lease/pin.go", `p.Change = PinChange{MaxTTL: was.MaxTTL, Skew: was.Skew, At: r.Owner.change()}`, `_ = was`, "TestSearch"},
+	{"a raise is used before it was on record for long", "internal/rules/pin.go", `now + ms(c.MaxTTL+c.Skew)`, `now`, "TestSearch"},
+}}
