@@ -5,14 +5,6 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// pinned returns the pin, or an error if there are no records or the namespace is retired.
-func (ns Namespace) pinned() (lease.Pin, error) {
-	if ns.Meta.Pin == noPin {
-		return noPin, lease.ErrUnknown
-	}
-	return ns.Meta.Pin, ns.Meta.Pin.Err()
-}
-
 // Record implements lease.Operator.Record.
 func (ns Namespace) Record(now int64) (lease.Record, error) {
 	if ns.Meta.Pin == noPin {
@@ -27,8 +19,11 @@ func (ns Namespace) Record(now int64) (lease.Record, error) {
 
 // Quarantined implements lease.Operator.Quarantine.
 func (ns Namespace) Quarantined(now int64, reason string) (Namespace, error) {
-	pin, err := ns.pinned()
-	if err != nil {
+	pin := ns.Meta.Pin
+	if pin == noPin {
+		return ns, lease.ErrUnknown
+	}
+	if err := pin.Err(); err != nil {
 		return ns, err
 	}
 	ns.Meta.Quarantine = max(ns.Meta.Quarantine, QuarantineEnd(now, pin))
