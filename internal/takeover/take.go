@@ -113,18 +113,15 @@ func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
 	if err != nil {
 		return fmt.Errorf("takeover: the old side is retired, but its worker ids are not listed: wait %v before the new side starts: %w", h.Request.MaxTTL, err)
 	}
-	var (
-		late  lease.Slot
-		found bool
-	)
+	var late lease.Slot
 	for _, slot := range slots {
 		i := slot.Worker - h.Request.First
 		own := i >= 0 && i < int64(len(h.grants)) && slot.Token == h.grants[i].Token
 		if !own && i >= 0 && slot.Worker <= h.Request.Last && max(slot.Expires, slot.HighWater) > r.Mark {
-			late, found, r.Mark = slot, true, max(slot.Expires, slot.HighWater)
+			late, r.Mark = slot, max(slot.Expires, slot.HighWater)
 		}
 	}
-	if !found {
+	if late == (lease.Slot{}) {
 		return nil
 	}
 	if err := next.raise(ctx, &hold{Side: h.Side}, r); err != nil {
