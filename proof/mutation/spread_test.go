@@ -6,7 +6,7 @@ package mutation_test
 var onCLI = list{title: "cli", pkg: "cmd/internal/cli", mutants: []mutant{
 	{"cli.go: a condition negated in Run", "cmd/internal/cli/cli.go", `if strings.HasPrefix(text, "bad flag syntax") {`, `if !(strings.HasPrefix(text, "bad flag syntax")) {`, "TestNoPasswordIsPrinted"},
 	{"config_file.go: a call dropped in parseConfig", "cmd/internal/cli/config_file.go", `decoder.KnownFields(true)`, ``, "TestConfigCheck"},
-	{"config_check.go: a condition negated in checkCommand", "cmd/internal/cli/config_check.go", `if file == "-" {`, `if !(file == "-") {`, "TestModesWithoutWorkerIDs"},
+	{"output.go: a condition negated in input", "cmd/internal/cli/output.go", `if name == "-" {`, `if !(name == "-") {`, "TestModesWithoutWorkerIDs"},
 	{"worker_doctor_namespace.go: a number raised in pool", "cmd/internal/cli/worker_doctor_namespace.go", `n := members.Last - members.First + 1`, `n := members.Last - members.First + (1 + 1)`, "TestDoctorOnARangeOfWorkerIDs"},
 	{"worker_doctor_namespace.go: a condition negated in workers, 2", "cmd/internal/cli/worker_doctor_namespace.go", `} else if rec.Pin.Err() == nil {`, `} else if !(rec.Pin.Err() == nil) {`, "TestLateTimes/sqlite"},
 	{"worker_doctor_namespace.go: a condition negated in workers", "cmd/internal/cli/worker_doctor_namespace.go", `if s.Expires < s.Now && (s.Holder == "" || s.HighWater < s.Now) {`, `if !(s.Expires < s.Now && (s.Holder == "" || s.HighWater < s.Now)) {`, "TestDoctorOnARangeOfWorkerIDs"},

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -23,15 +21,7 @@ connect to a store; "snowlease doctor --config FILE" does. It exits with 3 if it
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := args[0]
-			var (
-				text []byte
-				err  error
-			)
-			if file == "-" {
-				text, err = io.ReadAll(cmd.InOrStdin())
-			} else {
-				text, err = os.ReadFile(file)
-			}
+			text, err := input(cmd, file)
 			if err != nil {
 				return failed(err)
 			}

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +42,7 @@ Inspect exits with 3 if there is no plan.`,
 			if err != nil {
 				return err
 			}
-			ids, odd, err := readIDs(args[0], cmd.InOrStdin())
+			ids, odd, err := readIDs(cmd, args[0])
 			if err != nil {
 				return failed(err)
 			}
@@ -116,17 +116,13 @@ func parseWorkers(s string, n int64) (list []int64, err error) {
 	return list, nil
 }
 
-// readIDs returns the ids of a file, or of stdin if name is "-", and the other lines.
-func readIDs(name string, stdin io.Reader) (ids []int64, odd []string, err error) {
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, nil, fmt.Errorf("FILE cannot be read: %w", unnamed(err))
-		}
-		defer f.Close()
-		stdin = f
+// readIDs returns the ids of an input, and the other lines.
+func readIDs(cmd *cobra.Command, name string) (ids []int64, odd []string, err error) {
+	lines, err := input(cmd, name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("FILE cannot be read: %w", unnamed(err))
 	}
-	err = each([]string{"-"}, stdin, func(text, _ string, _ int) error {
+	err = each([]string{"-"}, bytes.NewReader(lines), func(text, _ string, _ int) error {
 		text = strings.Trim(text, "\ufeff\"'`,; \t")
 		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
 			ids = append(ids, id)

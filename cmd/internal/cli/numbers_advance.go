@@ -52,7 +52,7 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 				return err
 			}
 			return name.change(cmd, "continues above", func(ctx context.Context, s target.Segments) (int64, error) {
-				if err := advance(ctx, s, name.key, given, above); err != nil {
+				if err := advance(ctx, s, name.key, above); err != nil {
 					return 0, err
 				}
 				return s.HighWater(ctx, name.key)
@@ -66,19 +66,16 @@ First stop the processes that have reserved numbers ahead, or leave room for the
 	return cmd
 }
 
-// advance makes a name continue above a number. given is its greatest recorded number.
-func advance(ctx context.Context, s target.Segments, key string, given, above int64) error {
+// advance makes a name continue above a number.
+func advance(ctx context.Context, s target.Segments, key string, above int64) error {
 	if r, ok := s.(interface {
 		Advance(ctx context.Context, name string, above int64) error
 	}); ok {
 		return r.Advance(ctx, key, above)
 	}
-	if given >= above {
-		return nil
-	}
 	// Reserve the number above and discard it.
 	_, err := s.Reserve(ctx, numberstore.Request{Name: key, N: 1, Above: above - 1, Start: 1, Max: above})
-	if errors.Is(err, numbers.ErrEnd) { // it has advanced in the meantime
+	if errors.Is(err, numbers.ErrEnd) { // it is there already
 		return nil
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -28,6 +29,14 @@ func jsonFlag(cmd *cobra.Command, to *bool) {
 }
 
 func printJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
+
+// input reads a file, or the standard input if its name is "-".
+func input(cmd *cobra.Command, name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(cmd.InOrStdin())
+	}
+	return os.ReadFile(name)
+}
 
 // unnamed returns the error of a file without its name, which may be a secret by mistake.
 func unnamed(err error) error {
