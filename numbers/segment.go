@@ -61,15 +61,8 @@ func NewSegment(store Store, cfg SegmentConfig) (*Segment, error) {
 			// After a success, an operator may correct the setup, such as a changed password.
 			return final(err) || errors.Is(err, lease.ErrSetup) && i.of.Stats().Reservations == 0
 		},
-		Over:  ErrEnd,
-		Retry: 2 * time.Second,
-		Wait:  func(error) time.Duration { return 0 },
-		Kind: func(err error) int {
-			if err != nil {
-				return 1
-			}
-			return 0
-		},
+		Over:       ErrEnd,
+		Retry:      2 * time.Second,
 		Changed:    i.logChange,
 		NotStarted: fmt.Errorf("segment: %q issues from Start on, which is OnStart with fx: %w", i.cfg.key(), generator.ErrNotStarted),
 		Stopped:    ErrClosed,

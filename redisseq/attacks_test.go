@@ -338,7 +338,7 @@ func TestInitInSteps(t *testing.T) {
 			lost := false
 			redisseq.Client(c).AddHook(redistest.Hook(func(cmds []redis.Cmder, call func() error) error {
 				err := call()
-				if step, ok := cmds[0].(*redis.Cmd); !ok || lost || !strings.HasPrefix(fmt.Sprint(step.Val()), "[MORE") {
+				if step, ok := cmds[0].(*redis.Cmd); !ok || lost || fmt.Sprint(step.Val()) != "[OK 4096 4097 4097]" {
 					return err
 				}
 				lost = true

@@ -9,7 +9,7 @@ var (
 	// ErrRunID is returned if the server does not reveal its run_id and master_replid, so that a
 	// restart or a failover would be undetected. Nothing was leased.
 	ErrRunID = redisconn.ErrRunID
-	// ErrVersion is returned for a server older than Redis 6.2.
+	// ErrVersion is returned by a center for a server older than Redis 6.2.
 	ErrVersion = redisconn.ErrVersion
 	// ErrReplica is returned if the server accepts no writes. After a failover the error goes away
 	// by itself. If it persists, the client is connected to a replica.

@@ -3,7 +3,6 @@ package redisseq
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -86,7 +85,7 @@ func (x *examination) server(ctx context.Context) {
 	text, err := x.node.Info(ctx).Result()
 	if err != nil {
 		tell := x.Note
-		if !x.compares() { // without the comparison, only persistence keeps ids unique
+		if x.conn.Durable { // without the comparison, only persistence keeps ids unique
 			tell = x.Fault
 		}
 		tell("info", err.Error(), "grant the user the command INFO (ACL SETUSER name +info): version, memory, persistence and replication were not checked")
@@ -110,14 +109,11 @@ func (x *examination) server(ctx context.Context) {
 // userRights are the rights of the user in docs/engines.md.
 const userRights = "+eval +evalsha +time +info +ping +persist +exists +hget +hmget +hset +hdel +hlen +zadd +zcard +zscore +zmscore +zrangebyscore"
 
-var tryRights = redis.NewScript(redisconn.Lua(files, "rights.lua"))
+var tryRights = redisconn.Script(files, "base.lua", "rights.lua")
 
 func (x *examination) rights(ctx context.Context, keys []string) {
 	base := strings.TrimSuffix(keys[0], "lease")
-	reply, err := tryRights.Run(ctx, x.node, keys).Text()
-	if err == nil && reply != "OK" {
-		err = errors.New(reply)
-	}
+	err := tryRights.Run(ctx, x.node, keys, false, true).Err()
 	switch {
 	case err == nil:
 		x.OK("rights", "scripts may read and write "+base+"*")
@@ -129,9 +125,6 @@ func (x *examination) rights(ctx context.Context, keys []string) {
 		x.Fault("rights", err.Error(), "grant the user these commands on these keys: ACL SETUSER name ~"+base+"* "+userRights)
 	}
 }
-
-// compares reports whether incarnations are compared.
-func (x *examination) compares() bool { return !x.conn.Durable }
 
 // setting returns a setting from CONFIG GET, or false if that is denied.
 func (x *examination) setting(ctx context.Context, name string) (string, bool) {
@@ -145,15 +138,16 @@ func (x *examination) memory(ctx context.Context) {
 	if !known {
 		policy, known = x.setting(ctx, "maxmemory-policy")
 	}
-	switch bounded := x.info["maxmemory"] != "0"; {
-	case !known:
-	case strings.HasPrefix(policy, "allkeys-") && bounded:
-		x.Fault("eviction", policy, "Redis may evict the records of leases: set maxmemory-policy noeviction, or a volatile- policy (these keys have no TTL)")
-	case strings.HasPrefix(policy, "allkeys-"):
-		x.Note("eviction", policy+", without maxmemory", "if maxmemory is set, Redis evicts the records of leases: set maxmemory-policy noeviction")
-	default:
-		x.OK("eviction", policy)
+	if !known {
+		return
 	}
+	evicts, bounded := strings.HasPrefix(policy, "allkeys-"), x.info["maxmemory"] != "0"
+	if evicts && !bounded {
+		policy += ", without maxmemory"
+	}
+	x.Table("eviction", policy,
+		findings.Fault(evicts && bounded, "Redis may evict the records of leases: set maxmemory-policy noeviction, or a volatile- policy (these keys have no TTL)"),
+		findings.Note(evicts, "if maxmemory is set, Redis evicts the records of leases: set maxmemory-policy noeviction"))
 }
 
 func (x *examination) persistence(ctx context.Context) {
@@ -171,35 +165,26 @@ func (x *examination) persistence(ctx context.Context) {
 	if knowsSave {
 		seen += fmt.Sprintf(", save %q", save)
 	}
-	switch {
-	case !x.compares() && aof && fsync == "":
-		x.Note("persistence", seen, "durable: true requires appendfsync always and no-appendfsync-on-rewrite no, which were not checked: run the doctor with an account of an administrator, not that of the service: +config|get shows passwords of the server")
-	case !x.compares() && (!aof || fsync != "always" || late != "no"): // an unknown setting promises nothing
-		x.Fault("persistence", seen, "durable: true requires that no acknowledged write is lost: set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no; or set durable: false")
-	case !aof && knowsSave && save == "":
-		x.Note("persistence", seen, "each restart forgets all leases, on the replicas too: ids stay unique, and carry times up to max_ttl ahead for a while; appendonly yes keeps the leases")
-	case !aof:
-		x.Note("persistence", seen, "a crash loses the grants since the last save; a quarantine then keeps ids unique. appendonly yes loses fewer grants, and the quarantine is as long")
-	default:
-		x.OK("persistence", seen)
-	}
+	durable := x.conn.Durable // an unknown setting promises nothing
+	x.Table("persistence", seen,
+		findings.Note(durable && aof && fsync == "", "durable: true requires appendfsync always and no-appendfsync-on-rewrite no, which were not checked: run the doctor with an account of an administrator, not that of the service: +config|get shows passwords of the server"),
+		findings.Fault(durable && (!aof || fsync != "always" || late != "no"), "durable: true requires that no acknowledged write is lost: set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no; or set durable: false"),
+		findings.Note(!aof && knowsSave && save == "", "each restart forgets all leases, on the replicas too: ids stay unique, and carry times up to max_ttl ahead for a while; appendonly yes keeps the leases"),
+		findings.Note(!aof, "a crash loses the grants since the last save; a quarantine then keeps ids unique. appendonly yes loses fewer grants, and the quarantine is as long"))
 }
 
 func (x *examination) replication() {
 	replicas, _ := strconv.Atoi(x.info["connected_slaves"])
-	seen := fmt.Sprintf("%d replicas, wait_replicas %d", replicas, x.conn.Replicas)
+	seen, waits := fmt.Sprintf("%d replicas, wait_replicas %d", replicas, x.conn.Replicas), x.conn.Replicas
 	switch {
 	case x.info["role"] != "master":
-		x.Fault("replication", "the server is a replica of "+x.info["master_host"]+":"+x.info["master_port"], "connect to the master: by Sentinel (?master=name), or by the address of the master")
-	case replicas < x.conn.Replicas:
-		x.Fault("replication", seen, "nothing is lent until that many replicas answer: start them, or lower wait_replicas")
-	case replicas == 0:
-		x.OK("replication", "no replicas")
-	case !x.compares():
-		x.Fault("replication", fmt.Sprintf("%d replicas", replicas), "replication is asynchronous, so a failover can lose acknowledged grants, which durable: true does not detect: set durable: false")
-	case x.conn.Replicas < replicas:
-		x.Note("replication", seen, fmt.Sprintf("in a split brain, two masters could lend the same worker id: wait_replicas: %d narrows that to a master chosen from replicas that did not acknowledge", replicas))
-	default:
-		x.OK("replication", seen)
+		seen = "the server is a replica of " + x.info["master_host"] + ":" + x.info["master_port"]
+	case replicas == 0 && waits == 0:
+		seen = "no replicas"
 	}
+	x.Table("replication", seen,
+		findings.Fault(x.info["role"] != "master", "connect to the master: by Sentinel (?master=name), or by the address of the master"),
+		findings.Fault(replicas < waits, "nothing is lent until that many replicas answer: start them, or lower wait_replicas"),
+		findings.Fault(replicas > 0 && x.conn.Durable, "replication is asynchronous, so a failover can lose acknowledged grants, which durable: true does not detect: set durable: false"),
+		findings.Note(waits < replicas, fmt.Sprintf("in a split brain, two masters could lend the same worker id: wait_replicas: %d narrows that to a master chosen from replicas that did not acknowledge", replicas)))
 }

@@ -1,19 +1,14 @@
 -- Extends a grant if the record of the namespace and the grant's own are as its holder believes, and
 -- allow for that. Otherwise it changes nothing: then the records are loaded.
-local pin, compares, worker, held = ARGV[1], ARGV[2] == '1', ARGV[3], ARGV[4]
-local floor, ceiling, skew, ttl, maxTTL = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local pin, worker, held, floor, ceiling = ARGV[3], ARGV[4], ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])
+local skew, ttl, maxTTL = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 
-writable()
 local m = redis.call('HMGET', meta, 'pin', 'run', 'quar')
 local expires, value, owner = redis.call('ZSCORE', lease, worker), redis.call('HGET', mark, worker), redis.call('HGET', owners, worker)
-if m[1] ~= pin or not m[3] or not (expires and value and owner) or string.sub(owner, 1, #held) ~= held then return { 'LOAD' } end
-if compares then
-  local id = server()
-  if not id then return { 'NORUNID' } end
-  if m[2] ~= id then return { 'LOAD' } end
-end
+if m[1] ~= pin or not m[3] or not (expires and value and owner) or string.sub(owner, 1, #held) ~= held then return { 'CHANGED' } end
+if incarnation ~= '' and m[2] ~= incarnation then return { 'CHANGED' } end
 expires, value = num(expires, 'expires of worker id ' .. worker), num(value, 'mark of worker id ' .. worker)
-if num(m[3], 'the quarantine') > floor or expires < now + skew then return { 'LOAD' } end
+if num(m[3], 'the quarantine') > floor or expires < now + skew then return { 'CHANGED' } end
 
 ceiling = math.max(value, ceiling, now + ttl, math.min(floor + ttl, now + maxTTL))
 redis.call('HSET', mark, worker, str(ceiling))

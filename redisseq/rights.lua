@@ -1,20 +1,17 @@
--- Tries the commands that leases need. Changes nothing.
-local failed
-local function try(...)
-  local reply = redis.pcall(...)
-  if not failed and type(reply) == 'table' and reply.err then failed = (...) .. ': ' .. reply.err end
+-- Tries the commands that leases need, but TIME and PERSIST, which every script begins with. Changes
+-- nothing.
+local function try(name, ...)
+  local reply = redis.pcall(name, ...)
+  if type(reply) == 'table' and reply.err then error(name .. ': ' .. reply.err, 0) end
 end
-try('TIME')
-for i = 1, 4 do try('PERSIST', KEYS[i]) end
-try('ZADD', KEYS[1], 'XX', 0, 'snowlease-doctor')
-try('ZMSCORE', KEYS[1], 'snowlease-doctor')
-try('ZRANGEBYSCORE', KEYS[1], 1, 0)
-try('ZSCORE', KEYS[1], 'snowlease-doctor')
-try('ZCARD', KEYS[1])
-for i = 2, 4 do
-  try('HGET', KEYS[i], 'snowlease-doctor')
-  try('HMGET', KEYS[i], 'snowlease-doctor')
-  try('HLEN', KEYS[i])
-  try('HDEL', KEYS[i], 'snowlease-doctor')
+local none = 'snowlease-doctor'
+try('ZADD', lease, 'XX', 0, none)
+try('ZMSCORE', lease, none)
+try('ZRANGEBYSCORE', lease, 1, 0)
+try('ZSCORE', lease, none)
+try('ZCARD', lease)
+for _, name in ipairs({ 'HGET', 'HMGET', 'HDEL' }) do
+  for _, key in ipairs({ mark, owners, meta }) do try(name, key, none) end
 end
-return failed or 'OK'
+try('HLEN', mark)
+return 'OK'

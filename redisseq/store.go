@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/snowlease/snowlease/internal/engine"
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/internal/redisconn"
@@ -25,15 +23,11 @@ import (
 var files embed.FS
 
 var (
-	loading  = script("load.lua")
-	swapping = script("swap.lua")
-	lending  = script("lend.lua")
-	renewing = script("renew.lua")
+	loading  = redisconn.Script(files, "base.lua", "load.lua")
+	swapping = redisconn.Script(files, "base.lua", "swap.lua")
+	lending  = redisconn.Script(files, "base.lua", "lend.lua")
+	renewing = redisconn.Script(files, "base.lua", "renew.lua")
 )
-
-func script(name string) *redis.Script {
-	return redis.NewScript(redisconn.Lua(files, "values.lua", "base.lua", name))
-}
 
 // store is the engine.Store of a center. Each step is one script.
 type store struct{ *redisconn.Conn }
@@ -48,7 +42,8 @@ type kept struct {
 	holds [2]string           // their fields hold
 }
 
-// page is how many free worker ids of each kind a borrow reads first.
+// page is how many free worker ids of each kind a borrow reads first: more than one, since the least
+// scores may have marks ahead.
 const page = 16
 
 // Load implements engine.Store. A borrow takes one call unless the marks of the worker ids with
@@ -56,33 +51,39 @@ const page = 16
 func (s store) Load(ctx context.Context, namespace string, want engine.Want) (engine.View, error) {
 	v := engine.View{Namespace: rules.Namespace{Part: &rules.Part{}}}
 	k := kept{slots: map[int64][3]string{}}
-	r := want.Request
-	args := []any{"writes", !s.Durable, 0, -1, "", hex.EncodeToString(r.Owner[:]), "", r.First, r.Last, want.Skip, 0, 0, r.Pool}
-	if want.Shows {
-		args[0] = "shows"
-	}
+	r, skip, offset, count := want.Request, int64(want.Skip), int64(0), int64(0)
+	first, spent := r.First+skip%(r.Last-r.First+1), rules.Spent(r.Owner)
+	var workers []any
 	if want.Worker >= 0 {
-		args[4] = strconv.FormatInt(want.Worker, 10)
+		workers = append(workers, want.Worker)
 	}
-	if spent := rules.Spent(r.Owner); want.Borrow {
-		args[6], args[11] = hex.EncodeToString(spent[:]), page // more than one, since the least scores may have marks ahead
+	if want.Borrow { // missing ones are created if one of them is lent
+		workers, count = numbered(first, min(first+page, r.Last+1)), page
 	}
-	for offset, count, shown := int64(0), int64(page), -1; ; shown = len(v.Slots) {
-		reply, err := s.run(ctx, want.Verb, namespace, loading, false, args...)
-		if err == nil {
-			err = s.read(reply, r.Pool, &v, &k)
-		}
+	for shown := -1; ; shown = len(v.Slots) {
+		args := []any{hex.EncodeToString(r.Owner[:]), hex.EncodeToString(spent[:]), first, r.Last, skip, offset, count}
+		var lent, greatest int64
+		err := s.run(ctx, namespace, redisconn.Call{
+			Verb: want.Verb, Script: loading, Args: append(args, workers...), Shows: want.Shows,
+			Read: func(reply redisconn.Reply) (err error) {
+				lent, greatest, err = read(reply, r.Pool, &v, &k)
+				return err
+			},
+		})
 		if err != nil {
-			return v, s.damaged(want.Verb, namespace, err)
+			return v, err
 		}
-		switch more := reply[13]; {
-		case want.Borrow && more != "" && !decided(v, r, more) && offset <= v.Part.Leases:
-			if args[9] == uint32(0) {
+		if skip > 0 { // those were not the least scores
+			lent, greatest = count, 0
+		}
+		switch {
+		case want.Borrow && lent == count && !decided(v, r, greatest) && offset <= v.Part.Leases:
+			if skip == 0 {
 				offset, count = offset+count, 1024
 			}
-			args[9], args[10], args[11] = uint32(0), offset, count
+			first, skip, workers = r.First, 0, nil
 		case want.All && int64(len(v.Slots)) < pool(v) && len(v.Slots) > shown:
-			args[2], args[3] = len(v.Slots), min(int64(len(v.Slots))+499, pool(v)-1)
+			workers = numbered(int64(len(v.Slots)), min(int64(len(v.Slots))+500, pool(v)))
 		default:
 			v.Kept = k
 			return v, nil
@@ -90,12 +91,19 @@ func (s store) Load(ctx context.Context, namespace string, want engine.Want) (en
 	}
 }
 
-// decided reports whether the loaded worker ids, whose scores are the least and at most more,
+// numbered returns the numbers from first to the one before end.
+func numbered(first, end int64) (list []any) {
+	for n := first; n < end; n++ {
+		list = append(list, n)
+	}
+	return list
+}
+
+// decided reports whether the loaded worker ids, whose scores are the least and at most greatest,
 // include a free one or determine when one becomes free.
-func decided(v engine.View, r lease.Request, more string) bool {
+func decided(v engine.View, r lease.Request, greatest int64) bool {
 	now := v.Now.UnixMilli()
 	lead := rules.Lead(v.Meta.Quarantine, now, rules.By(cmp.Or(v.Meta.Pin, r.Pin()), r))
-	greatest, _ := strconv.ParseInt(more, 10, 64)
 	for i, s := range v.Slots {
 		if w := v.Worker(i); w >= r.First && w <= r.Last && (rules.Free(s, now, lead) || rules.FreeAt(s, lead) <= greatest) {
 			return true
@@ -108,52 +116,56 @@ func decided(v engine.View, r lease.Request, more string) bool {
 func pool(v engine.View) int64 { return cmp.Or(v.Meta.Pin.Pool, v.Part.Leases) }
 
 // read adds a reply of load.lua to a view. It checks every field of a record, and nothing behind
-// it checks again. pool is the pool that a member requests.
-func (s store) read(r redisconn.Reply, pool int64, v *engine.View, k *kept) error {
-	const head, width = 14, 4
-	if len(r) < head || (len(r)-head)%width != 0 {
-		return r.Unknown()
-	}
+// it checks again. pool is the pool that a member requests. read returns how many worker ids of the
+// reply were lent, and the greatest score of those.
+func read(r redisconn.Reply, pool int64, v *engine.View, k *kept) (lent, greatest int64, err error) {
+	const head = 12
+	n := (len(r) - head) / 4
 	var now, leases, marks, owners int64
-	if err := cmp.Or(r[:2].Ints(&now), r[2:6].Ints(&leases, &marks, &owners)); err != nil {
-		return err
+	if len(r) != head+4*max(n, 0) {
+		return 0, 0, r.Unknown()
 	}
+	if err := cmp.Or(r[:2].Ints(&now), r[head-2:head].Ints(&lent)); err != nil {
+		return 0, 0, err
+	}
+	if _, err := fmt.Sscan(r[3], &leases, &marks, &owners); err != nil {
+		return 0, 0, r.Unknown()
+	}
+	var d decoder
+	a, b := d.hold(r[4], &marks), d.hold(r[5], &owners)
 	if v.Now.IsZero() { // from the first page: Swap compares the content of the others
 		v.Now, v.Incarnation = time.UnixMilli(now), r[2]
-		k.meta, k.sizes = [5]string(r[8:13]), strings.Join(r[3:6], " ")
+		k.sizes, k.holds, k.meta = r[3], [2]string(r[4:6]), [5]string(r[6:11])
 		p := v.Part
-		p.Leases, p.Marks, p.Any = min(leases, owners), marks, max(leases, owners, marks) > 0 || r[6]+r[7] != ""
-		var d decoder
-		k.holds = [2]string(r[6:8])
-		a, b := d.hold(r[6]), d.hold(r[7])
+		p.Leases, p.Marks, p.Any = min(leases, owners), marks, max(leases, owners, marks) > 0 || r[4]+r[5] != ""
 		p.Hold, p.Least, p.Used = max(a.Hold, b.Hold), min(a.Hold, b.Hold), max(a.Used, b.Used)
 		v.Meta = d.meta(k.meta)
 		if d.err != nil {
-			return d.err
+			return 0, 0, d.err
 		}
 		pool = cmp.Or(v.Meta.Pin.Pool, pool)
 		if n := max(leases, marks, owners); pool > 0 && n > pool {
-			return fmt.Errorf("%w: the number of records for a pool of %d is %d", lease.ErrDamaged, pool, n)
+			return 0, 0, fmt.Errorf("%w: the number of records for a pool of %d is %d", lease.ErrDamaged, pool, n)
 		}
 	}
 	complete := v.Meta.Pin.Pool > 0 && min(leases, marks, owners) == v.Meta.Pin.Pool
-	for i := head; i < len(r); i += width {
-		var d decoder
-		worker := d.number("a worker id among the leases", r[i])
-		raw := [3]string(r[i+1 : i+width])
+	for i := range n {
+		name := r[head+i]
+		worker, raw := d.number("a worker id among the leases", name), [3]string{r[head+n+i], r[head+2*n+i], r[head+3*n+i]}
 		slot := d.slot(worker, raw, rules.Slot{Hold: v.Part.Hold, Used: v.Part.Used})
 		switch {
 		case d.err != nil:
-			return d.err
-		case strconv.FormatInt(worker, 10) != r[i], complete && worker < v.Meta.Pin.Pool && slices.Contains(raw[:], ""):
-			return fmt.Errorf("%w: %q is no worker id, or has no lease, mark or owner, though there are %d of each", lease.ErrDamaged, printable.Text(r[i]), v.Meta.Pin.Pool)
+			return 0, 0, d.err
+		case strconv.FormatInt(worker, 10) != name, complete && worker < v.Meta.Pin.Pool && slices.Contains(raw[:], ""):
+			return 0, 0, fmt.Errorf("%w: %q is no worker id, or has no lease, mark or owner, though there are %d of each", lease.ErrDamaged, printable.Text(name), v.Meta.Pin.Pool)
 		}
 		if at, there := slices.BinarySearch(v.Part.Workers, worker); !there {
 			v.Part.Workers, v.Slots = slices.Insert(v.Part.Workers, at, worker), slices.Insert(v.Slots, at, slot)
 			k.slots[worker] = raw
 		}
+		greatest = slot.Expires // those that were lent come last
 	}
-	return nil
+	return lent, greatest, nil
 }
 
 // A decoder decodes values that scripts wrote. It stops at the first value that no script writes.
@@ -177,9 +189,11 @@ func (d *decoder) meta(raw [5]string) rules.Meta {
 	return m
 }
 
-// hold decodes the field hold, of which the rest of a lost key shows nothing.
-func (d *decoder) hold(text string) (s rules.Slot) {
+// hold decodes the field hold of a key with size entries, of which it is one. The rest of a lost key
+// shows nothing.
+func (d *decoder) hold(text string, size *int64) (s rules.Slot) {
 	if hold, used, _ := strings.Cut(text, "/"); text != "" {
+		*size--
 		s.Hold, s.Used = d.number("hold of the namespace", hold), d.number("used hold of the namespace", used)
 	}
 	return s
@@ -230,12 +244,13 @@ func encoded(worker int64, s rules.Slot) [3]string {
 
 // Swap implements engine.Store. To create a pool of more than some thousand takes several calls.
 func (s store) Swap(ctx context.Context, namespace string, before engine.View, after rules.Namespace) error {
-	k, want, fill := before.Kept.(kept), before.Want, int64(0)
+	k, want, part := before.Kept.(kept), before.Want, before.Part
 	carried := rules.Slot{Hold: after.Part.Hold, Used: after.Part.Used}
-	if after.Part.Leases != before.Part.Leases || after.Part.Marks != before.Part.Marks {
+	fill := int64(0)
+	if after.Part.Leases != part.Leases || after.Part.Marks != part.Marks {
 		fill = after.Part.Leases
 	}
-	var slots []any
+	var workers, former, is []string
 	for i, slot := range after.Slots {
 		worker, was := after.Worker(i), rules.Slot{}
 		if i < len(before.Slots) {
@@ -249,11 +264,8 @@ func (s store) Swap(ctx context.Context, namespace string, before engine.View, a
 		if was.Hold, was.Used = slot.Hold, slot.Used; slot == was && !again {
 			continue
 		}
-		slots = append(slots, worker)
-		former, is := k.slots[worker], encoded(worker, slot)
-		for _, text := range append(former[:], is[:]...) {
-			slots = append(slots, text)
-		}
+		has, to := k.slots[worker], encoded(worker, slot)
+		workers, former, is = append(workers, strconv.FormatInt(worker, 10)), append(former, has[:]...), append(is, to[:]...)
 	}
 	hold := fmt.Sprintf("%d/%d", carried.Hold, carried.Used)
 	if carried.Hold == 0 || k.holds == [2]string{hold, hold} {
@@ -264,40 +276,52 @@ func (s store) Swap(ctx context.Context, namespace string, before engine.View, a
 		m := after.Meta
 		meta = [5]string{m.Pin.String(), m.Incarnation, m.Former, strconv.FormatInt(m.Quarantine, 10), m.Reason}
 	}
-	was := k.meta
-	for range lease.MaxPool/8192 + 1 {
-		args := []any{before.Incarnation, before.Now.UnixMilli(), fill, hold, k.sizes}
-		for _, text := range append(was[:], meta[:]...) {
+	const step = 4096                                // as in swap.lua
+	was, steps := k.meta, max(1, (fill+step-1)/step) // a call that ended early has created some
+	for i, done := int64(0), min(part.Leases, part.Marks)/step; i < steps; i++ {
+		args := []any{before.Incarnation, before.Now.UnixMilli(), hold, k.sizes, fill, (done + i) % steps * step, len(workers)}
+		for _, text := range slices.Concat(workers, was[:], former, meta[:], is) {
 			args = append(args, text)
 		}
-		reply, err := s.run(ctx, want.Verb, namespace, swapping, want.Lends, append(args, slots...)...)
+		err := s.run(ctx, namespace, redisconn.Call{
+			Verb: want.Verb, Script: swapping, Args: args, Waits: want.Lends,
+			Read: func(reply redisconn.Reply) error {
+				if len(reply) != 2 {
+					return reply.Unknown()
+				}
+				k.sizes = reply[1]
+				return nil
+			},
+		})
 		switch {
-		case errors.Is(err, engine.ErrChanged) && was != k.meta:
+		case errors.Is(err, engine.ErrChanged) && i > 0:
 			return engine.ErrPartly
-		case err != nil || reply[0] != "MORE":
+		case err != nil:
 			return err
-		case len(reply) != 2:
-			return s.damaged(want.Verb, namespace, reply.Unknown())
 		}
-		was, slots, k.sizes = meta, nil, reply[1]
+		was, workers, former, is = meta, nil, nil, nil
 	}
-	return s.damaged(want.Verb, namespace, fmt.Errorf("%w: records vanish while they are created", lease.ErrDamaged))
+	return nil
 }
 
 // Lend implements engine.Store.
 func (s store) Lend(ctx context.Context, req lease.Request) (g lease.Grant, done bool, err error) {
 	pin, spent := req.Pin(), rules.Spent(req.Owner)
-	reply, err := s.run(ctx, "acquire", req.Namespace, lending, true, pin.String(), !s.Durable, req.Pool,
-		hex.EncodeToString(req.Owner[:]), hex.EncodeToString(spent[:]), req.Holder, req.First, req.Last, req.TTL.Milliseconds(),
-		req.CallerTime, lease.MaxClockError.Milliseconds())
-	if err != nil || reply[0] == "LOAD" {
-		return g, false, err
+	lent := lease.Grant{Request: req, Pinned: pin}
+	err = s.run(ctx, req.Namespace, redisconn.Call{
+		Verb: "acquire", Script: lending, Waits: true,
+		Args: []any{
+			pin.String(), req.Pool, hex.EncodeToString(req.Owner[:]), hex.EncodeToString(spent[:]), req.Holder,
+			req.First, req.Last, req.TTL.Milliseconds(), req.CallerTime, lease.MaxClockError.Milliseconds(),
+		},
+		Read: func(r redisconn.Reply) error {
+			return r.Ints(&lent.Worker, &lent.Token, &lent.Now, &lent.Floor, &lent.Ceiling, &lent.Since)
+		},
+	})
+	if errors.Is(err, engine.ErrChanged) {
+		return g, false, nil
 	}
-	g = lease.Grant{Request: req, Pinned: pin}
-	if err := reply.Ints(&g.Worker, &g.Token, &g.Now, &g.Floor, &g.Ceiling, &g.Since); err != nil {
-		return lease.Grant{}, false, s.Wrap("acquire", req.Namespace, err)
-	}
-	return g, true, nil
+	return lent, err == nil, err
 }
 
 // Renew implements engine.Store.
@@ -308,30 +332,30 @@ func (s store) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, d
 	}
 	by := rules.By(pin, g.Request)
 	held := strings.Join(strings.SplitN(encoded(g.Worker, rules.Slot{Owner: g.Owner, Token: g.Token, Floor: g.Floor})[2], "|", 4)[:3], "|") + "|"
-	reply, err := s.run(ctx, "renew", g.Namespace, renewing, true, pin.String(), !s.Durable, g.Worker, held,
-		g.Floor, g.Ceiling, rules.Held(g, pin).Skew.Milliseconds(), by.TTL.Milliseconds(), by.MaxTTL.Milliseconds())
-	if err != nil || reply[0] == "LOAD" {
-		return g, false, err
-	}
-	if err := reply.Ints(&g.Now, &g.Ceiling); err != nil {
-		return g, false, s.Wrap("renew", g.Namespace, err)
+	err = s.run(ctx, g.Namespace, redisconn.Call{
+		Verb: "renew", Script: renewing, Waits: true,
+		Args: []any{pin.String(), g.Worker, held, g.Floor, g.Ceiling, rules.Held(g, pin).Skew.Milliseconds(), by.TTL.Milliseconds(), by.MaxTTL.Milliseconds()},
+		Read: func(r redisconn.Reply) error { return r.Ints(&g.Now, &g.Ceiling) },
+	})
+	if errors.Is(err, engine.ErrChanged) {
+		return g, false, nil
 	}
 	g.Pinned = pin
-	return g, true, nil
+	return g, err == nil, err
 }
 
-// run runs a script. If waits is set, replicas acknowledge the script's writes.
-func (s store) run(ctx context.Context, verb, namespace string, script *redis.Script, waits bool, args ...any) (redisconn.Reply, error) {
-	return s.Run(ctx, redisconn.Call{
-		Verb: verb, Name: namespace, Script: script, Keys: s.keys(namespace), Args: args, Waits: waits, Remedy: s.remedy(namespace),
-		Answer: func(r redisconn.Reply) error {
-			if r[0] == "CHANGED" {
-				return engine.ErrChanged
-			}
-			return nil
-		},
-		Passes: []string{"MORE", "LOAD"},
-	})
+// run runs a script on the keys of a namespace.
+func (s store) run(ctx context.Context, namespace string, call redisconn.Call) error {
+	call.Name, call.Keys = namespace, s.keys(namespace)
+	call.Remedy = fmt.Sprintf("give the keys %s another prefix if they are not snowlease's; if they are, delete all four: later grants lie above the lost ones",
+		strings.Join(call.Keys, " "))
+	call.Answer = func(r redisconn.Reply) error {
+		if r[0] == "CHANGED" {
+			return engine.ErrChanged
+		}
+		return nil
+	}
+	return s.Run(ctx, call)
 }
 
 func (s store) keys(namespace string) []string {
@@ -340,18 +364,4 @@ func (s store) keys(namespace string) []string {
 		keys = append(keys, s.Key(namespace, what))
 	}
 	return keys
-}
-
-// damaged adds a remedy to an error of read.
-func (s store) damaged(verb, namespace string, err error) error {
-	if errors.Is(err, lease.ErrDamaged) && !strings.Contains(err.Error(), s.remedy(namespace)) {
-		err = s.Wrap(verb, namespace, fmt.Errorf("%w: %s", err, s.remedy(namespace)))
-	}
-	return err
-}
-
-// remedy returns the remedy for damaged records.
-func (s store) remedy(namespace string) string {
-	return fmt.Sprintf("give the keys %s another prefix if they are not snowlease's; if they are, delete all four: later grants lie above the lost ones",
-		strings.Join(s.keys(namespace), " "))
 }

@@ -95,7 +95,8 @@ internal/rules internal/findings
 numbers
 internal/settings
 lease
-internal/generator internal/prefetch publicid
+internal/prefetch
+internal/generator publicid
 snowflake
 internal/bounded internal/dsn internal/fault internal/hostclock internal/numberstore internal/option internal/test/logtest internal/test/testserver internal/schema
 internal/printable internal/test/limit

@@ -81,7 +81,7 @@ func given(t testing.TB, g *giver, cfg Config) *Counter {
 	cfg.Namespace = "orders"
 	s, err := New(client, cfg)
 	require.NoError(t, err)
-	s.source = g.reserve
+	s.of.Reserve = g.reserve
 	s.mono = func() time.Duration { return time.Duration(g.now.Load()) }
 	_, err = s.of.Start(t.Context())
 	require.NoError(t, err)
@@ -194,7 +194,7 @@ func TestLateReply(t *testing.T) {
 		s := given(t, &g, Config{Prefetch: 64, Layout: snowflake.Layout{Epoch: 946684800000}}) // before the bubble's time
 		var late atomic.Bool
 		late.Store(true)
-		s.source = func(ctx context.Context, n, above int64) (numberstore.Range, error) {
+		s.of.Reserve = func(ctx context.Context, n, above int64) (numberstore.Range, error) {
 			got, err := g.reserve(ctx, n, above)
 			if late.Load() {
 				g.now.Add(int64(s.cfg.MaxAge) + 1)
@@ -233,7 +233,7 @@ func TestReminders(t *testing.T) {
 			var g giver
 			var log logtest.Journal
 			s := given(t, &g, Config{Prefetch: prefetch, Layout: snowflake.Layout{Epoch: 946684800000}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			s.source = func(context.Context, int64, int64) (numberstore.Range, error) {
+			s.of.Reserve = func(context.Context, int64, int64) (numberstore.Range, error) {
 				return numberstore.Range{}, errors.New("away")
 			}
 			_, err := Soon(s)

@@ -12,37 +12,23 @@ import (
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Config is the configuration of a Counter. A zero field means its default. Layout, Worker,
-// MaxAhead and Skew are pinned: all members of the namespace must agree on them.
+// Config is the configuration of a Counter; idworker.Config documents its fields. A zero field means
+// its default. Layout, Worker, MaxAhead and Skew are pinned: all members of the namespace must agree
+// on them.
 type Config struct {
-	// Namespace names the sequence, which the replicas of one or several services share: 1 to 64
-	// characters of A-Z a-z 0-9 . _ - . Required.
-	Namespace string
-	// Layout is the layout of the ids. Default: package snowflake's default.
-	Layout snowflake.Layout
-	// Worker is the worker id of all ids, 0 to Layout.Workers()-1. No other source of ids
-	// with the same layout may use it. Default: 0.
-	Worker int64
-	// MaxAhead is how far ids may run ahead of the clock of Redis. The range is 2 time units of the
-	// layout to the larger of 1h and 2 time units. Default: the larger of 1s and 2 time units.
-	MaxAhead time.Duration
-	// Skew bounds how far the clock of Redis may have gone backward when records are lost, such as
-	// in a failover: how far it is behind the latest time that it ever showed. 1ms to 1h. Default:
-	// 2s.
-	Skew time.Duration
-	// Prefetch is the maximum number of ids that one call reserves ahead, 1 to 1,048,576. At a low
-	// rate, calls reserve fewer. If it is 1, calls reserve none ahead, and ids ascend across
-	// processes. Default: 4096.
-	Prefetch int64
-	// MaxAge is how long a reserved id may wait before it is issued, measured from the call that
-	// reserves it: 10ms to 1h. Older ids are dropped, so a Redis that takes longer to reply yields
-	// none. It bounds how far ids are out of order across processes. Default: 1s.
+	Namespace string // names the sequence, which the replicas of one or several services share. Required
+	Layout    snowflake.Layout
+	Worker    int64
+	MaxAhead  time.Duration // default: the larger of 1s and 2 time units of the layout
+	Skew      time.Duration // default: 2s
+	Prefetch  int64         // default: 4096
+	// MaxAge is measured from the call that reserves an id. Older ids are dropped, so a Redis that
+	// takes longer to reply yields none. Default: 1s.
 	MaxAge time.Duration
 	// ExactTimes keeps ids from running ahead of the clock after a loss of records and in a new
 	// namespace. Ids wait until the clock of Redis has passed every time that may have been
 	// forgotten: MaxAhead, one tick and Skew. If false, they wait for Skew and up to a tick, and lie
-	// MaxAhead above the clock. ExactTimes is not pinned; the first member without it ends the wait
-	// for all.
+	// MaxAhead above the clock. The first member without it ends the wait for all.
 	ExactTimes bool
 	// Logger gets a warning when Redis starts to fail, a warning when a quarantine starts, and a
 	// line when ids are issued again. The quarantine of a new namespace, for which Start waits, is

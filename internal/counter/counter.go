@@ -26,7 +26,7 @@ import (
 //go:embed *.lua
 var files embed.FS
 
-var script = redisconn.Lua(files, "values.lua", "counter.lua")
+var script = redisconn.Script(files, "counter.lua")
 
 // A Counter issues ids whose tick and sequence are counted in Redis, so that any number
 // of processes can share one worker id. All methods are safe for concurrent use. It issues
@@ -67,7 +67,6 @@ type Counter struct {
 	args    []any // the constant arguments of the script
 	wall    func() time.Time
 	mono    func() time.Duration
-	source  func(ctx context.Context, n, above int64) (numberstore.Range, error) // reserve
 	calls   atomic.Int64
 }
 
@@ -88,17 +87,16 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 		seqBits: uint(l.SequenceBits), tsShift: uint(l.WorkerBits + l.BusinessBits + l.SequenceBits), seqMask: l.PerTick() - 1,
 		worker: cfg.Worker << (l.BusinessBits + l.SequenceBits), last: last, pin: cfg.pin(),
 		args: []any{
-			lease.MaxClockError.Microseconds(), l.TickTime(0).UnixMicro(), l.TimeUnit.Microseconds(), last,
+			l.TickTime(0).UnixMicro(), l.TimeUnit.Microseconds(), last,
 			l.PerTick(), int64(1) << max(0, min(8, int(l.SequenceBits)-2)), cfg.ahead(), cfg.Skew.Microseconds(), cfg.ExactTimes,
 		},
 		wall: time.Now, mono: func() time.Duration { return time.Since(base) },
 	}
 	key := k.Key(cfg.Namespace, "sequence")
 	c.call = redisconn.Call{
-		Verb: "sequence of", Name: cfg.Namespace, Script: redis.NewScript(script), Keys: []string{key},
+		Verb: "sequence of", Name: cfg.Namespace, Script: script, Keys: []string{key},
 		Remedy: "give the key " + key + " another prefix if it is not snowlease's; if it is, delete it and restart the processes: a quarantine follows",
 	}
-	c.source = c.reserve
 	c.of, c.Stream = prefetch.New(c.policy()), Stream{c: c}
 	return c, nil
 }
@@ -109,11 +107,9 @@ func (c *Counter) policy() prefetch.Policy {
 		Steps:  numberstore.Steps{Min: 1, Max: c.cfg.Prefetch, Cover: c.cfg.MaxAge / 8, Fresh: true}, Step: 1, Most: maxCall,
 		MaxAge:     c.cfg.MaxAge,
 		Now:        func() time.Duration { return c.mono() },
-		Reserve:    func(ctx context.Context, n, above int64) (numberstore.Range, error) { return c.source(ctx, n, above) },
+		Reserve:    func(ctx context.Context, n, above int64) (numberstore.Range, error) { return c.run(ctx, n, above, 0) },
 		Final:      c.final,
 		Retry:      time.Second,
-		Wait:       wait,
-		Kind:       conditionOf,
 		Changed:    c.logChange,
 		Look:       true,
 		NotStarted: generator.ErrNotStarted, Stopped: generator.ErrClosed, Late: c.wrap(errors.New("no reply in time")),
@@ -140,7 +136,7 @@ func (c *Counter) Start(ctx context.Context) error {
 	}
 	return c.of.Try(ctx, func() error {
 		err := c.of.Call(ctx, func() error {
-			_, err := c.run(ctx, 0, 0, c.wall())
+			_, err := c.run(ctx, 0, 0, lease.MaxClockError)
 			return err
 		})
 		if err == nil || inQuarantine(err) {

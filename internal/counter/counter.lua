@@ -19,49 +19,29 @@
 --     above.
 --
 -- Rule 1 alone decides when the next value is given: when at enters the tick after that
--- of (at of the loss) + skew. This takes skew and up to a tick. Rule 1 then also holds for
--- the next loss, even one that forgets this one.
+-- of (at of the loss) + skew. Rule 1 then also holds for the next loss, even one that
+-- forgets this one. docs/design/protocol.md says why a shorter wait would repeat values.
 --
--- A shorter wait repeats values. If the first value were given w < skew after a loss,
--- TIME could be set back by skew. The next loss, noticed skew - w earlier than the first,
--- would then give lower values than the first did.
---
--- The script starts with internal/redisconn/values.lua. Its times are Unix microseconds of this
+-- The script starts with internal/redisconn/prelude.lua. Its times are Unix microseconds of this
 -- server's clock. tick and seq are separate, because numbers are exact only up to 2^53.
 local state = KEYS[1]
-local pin, n = ARGV[1], tonumber(ARGV[2])
-local knownTick, knownSeq = tonumber(ARGV[3]), tonumber(ARGV[4])
-local onChange, caller, off = ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
-local epoch, unit, last = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
-local per, spread = tonumber(ARGV[11]), tonumber(ARGV[12])
-local ahead, skew, exact, host = tonumber(ARGV[13]), tonumber(ARGV[14]), ARGV[15] == '1', tonumber(ARGV[16])
+local pin, n, knownTick, knownSeq = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local host, off = tonumber(ARGV[7]), tonumber(ARGV[8])
+local epoch, unit, last = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
+local per, spread = tonumber(ARGV[12]), tonumber(ARGV[13])
+local ahead, skew, exact = tonumber(ARGV[14]), tonumber(ARGV[15]), ARGV[16] == '1'
 
 local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 local function tickOf(time) return math.floor((time - epoch) / unit) end
+if off > 0 and math.abs(now - host) > off then return { 'CLOCK', str(now / 1000) } end
 
 -- No clock was this far ahead: values above it are damage. The caller's clock counts too,
 -- because TIME may be set back.
 local latest = math.max(now, host) + 36 * 3600 * 1000000
 local top = math.min(last, tickOf(latest) + ahead)
 
-if caller ~= 0 and math.abs(now - caller) > off then return { 'CLOCK', str(now / 1000) } end
-
-local id
-if onChange or caller ~= 0 then
-  local version
-  id, version = server()
-  if tooOld(version) then return { 'VERSION', version } end
-  if onChange and not id then return { 'NORUNID' } end
-end
-
--- PERSIST is a write that changes nothing, because the key has no TTL. A replica, a full
--- disk or too few replicas refuse it here, before the script decides anything.
-redis.call('PERSIST', state)
-
 local pinned, run, quarantine, tick, seq, seen, at, prev, why =
   unpack(redis.call('HMGET', state, 'pin', 'run', 'quar', 'tick', 'seq', 'seen', 'at', 'prev', 'why'))
-run = run and string.sub(run, 1, 100)
-if pinned and #pinned > 1024 then damaged('the pin', pinned) end
 if pinned and pinned ~= pin then return { 'MISMATCH', pinned } end
 
 local loss
@@ -69,22 +49,21 @@ if not (pinned or run or quarantine or tick or seq or seen or at) then
   loss = 'nothing is on record for this namespace'
 elseif not (pinned and run and quarantine and tick and seq and seen and at) then
   loss = 'the record of the namespace was incomplete'
-elseif onChange and run ~= id then
+elseif incarnation ~= '' and run ~= incarnation then
   if run == '' then
     loss = 'the incarnation of the store was not on record'
-  elseif prev == id and num(quarantine, 'the quarantine', 9e15) >= now then
-    loss = 'the incarnation of the store flips between ' .. run .. ' and ' .. id ..
+  elseif prev == incarnation and num(quarantine, 'the quarantine', 9e15) >= now then
+    loss = 'the incarnation of the store flips between ' .. run .. ' and ' .. incarnation ..
       ' (a proxy, or several servers that answer in turn): if none of them loses an acknowledged write, set durable: true'
   else
-    loss = 'the incarnation of the store changed from ' .. run .. ' to ' .. id
+    loss = 'the incarnation of the store changed from ' .. run .. ' to ' .. incarnation
   end
 end
 quarantine, tick = num(quarantine or '0', 'the quarantine', latest + skew + unit * (ahead + 1)), num(tick or '0', 'the last tick', top)
 seq = num(seq or '0', 'the last sequence', per - 1)
 seen, at = num(seen or str(now), 'the time of the last call', 9e15), num(at or '0', 'the clock of the lead', 9e15)
-prev, why = string.sub(prev or '', 1, 100), string.sub(why or 'the reason was not on record', 1, 500)
-run = run or ''
-if onChange and run ~= id then prev, run = run, id end
+run, prev, why = run or '', prev or '', why or 'the reason was not on record'
+if incarnation ~= '' and run ~= incarnation then prev, run = run, incarnation end
 
 -- at is TIME. If TIME was set back, at continues at half the pace until TIME has caught
 -- up, so that ids continue too, and none lies more than ahead above at. A step of more

@@ -4,36 +4,18 @@ import (
 	"errors"
 	"time"
 
-	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 )
 
-// The conditions of a Counter that it logs.
-const (
-	issuing = iota
-	failing
-	waiting // for the end of a quarantine
-)
-
-func conditionOf(err error) int {
-	switch {
-	case err == nil, errors.Is(err, generator.ErrExhausted): // a burst, so Redis works
-		return issuing
-	case inQuarantine(err):
-		return waiting
-	}
-	return failing
-}
-
 // logChange logs that calls of Redis have failed with err since then, or that Redis issues ids
-// again.
+// again if err is nil.
 func (c *Counter) logChange(since time.Time, err error) {
 	if c.cfg.Logger == nil {
 		return
 	}
 	q := (*lease.QuarantineError)(nil)
 	switch log := c.cfg.Logger.With("namespace", c.cfg.Namespace, "center", c.conn.String()); {
-	case conditionOf(err) == issuing:
+	case err == nil:
 		log.Info("sequence issues ids")
 	case errors.As(err, &q) && q.Reason == lease.NothingOnRecord && c.of.Stats().Above == 0:
 		log.Info("new namespace; waiting for its first id", "wait", q.Wait(), "hint", "if it is not new, check its spelling and which store this is")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/internal/redisconn"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -24,81 +25,65 @@ const callTime = 2 * time.Second
 // exhaustedError is generator.ErrExhausted with the time until another id is allowed.
 type exhaustedError struct{ wait time.Duration }
 
-func (e *exhaustedError) Error() string { return generator.ErrExhausted.Error() }
-func (e *exhaustedError) Unwrap() error { return generator.ErrExhausted }
+func (e *exhaustedError) Error() string       { return generator.ErrExhausted.Error() }
+func (e *exhaustedError) Unwrap() error       { return generator.ErrExhausted }
+func (e *exhaustedError) Wait() time.Duration { return max(e.wait, time.Millisecond) }
 
 func inQuarantine(err error) bool {
 	var q *lease.QuarantineError
 	return errors.As(err, &q)
 }
 
-// reserve reserves 1 to n consecutive values above a value, in one call. A value is
-// tick<<SequenceBits | sequence. If n is 0, reserve reserves nothing.
-func (c *Counter) reserve(ctx context.Context, n, above int64) (numberstore.Range, error) {
-	return c.run(ctx, n, above, time.Time{})
-}
-
-// run runs the script. It refuses values that the script cannot have returned for this call.
-// caller is this host's clock, which the script compares with the clock of Redis unless it is
-// zero.
-func (c *Counter) run(ctx context.Context, n, above int64, caller time.Time) (numberstore.Range, error) {
+// run reserves 1 to n consecutive values above a value, in one call, or none if n is 0. A value is
+// tick<<SequenceBits | sequence. run refuses values that the script cannot have returned for this
+// call. off limits how far the clock of Redis may be from this host's, unless it is 0.
+func (c *Counter) run(ctx context.Context, n, above int64, off time.Duration) (numberstore.Range, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	c.calls.Add(1)
-	local := int64(0)
-	if !caller.IsZero() {
-		local = caller.UnixMicro()
-	}
-	call := c.call
-	call.Args = append([]any{c.pin, n, above >> c.seqBits, above & c.seqMask, !c.conn.Durable, local}, c.args...)
-	call.Args = append(call.Args, c.wall().UnixMicro())
+	call, host := c.call, c.wall()
+	call.Args = append([]any{c.pin, n, above >> c.seqBits, above & c.seqMask, host.UnixMicro(), off.Microseconds()}, c.args...)
 	call.Waits = n > 0
-	call.Answer = func(r redisconn.Reply) error { return c.answer(r, caller) }
-	none := numberstore.Range{First: 1}
-	r, err := c.conn.Run(ctx, call)
+	call.Answer = func(r redisconn.Reply) error { return c.answer(r, host) }
+	got := numberstore.Range{First: 1} // none
+	call.Read = func(r redisconn.Reply) error {
+		var tick, seq, count int64
+		if err := r.Ints(&tick, &seq, &count); err != nil || n == 0 {
+			return err
+		}
+		first := tick<<c.seqBits | seq
+		if tick < 0 || tick > c.last || seq < 0 || seq > c.seqMask || first <= above || count < 1 || count > n {
+			return fmt.Errorf("%w: the reply gives %d values starting at %d.%d, but the request was for %d above %d", lease.ErrDamaged, count, tick, seq, n, above)
+		}
+		got = numberstore.Range{First: first, Last: first + count - 1}
+		return nil
+	}
+	err := c.conn.Run(ctx, call)
 	if errors.Is(err, redis.ErrClosed) && errors.Is(c.of.Standing(), generator.ErrClosed) {
 		err = generator.ErrClosed // Close closed the client
 	}
-	if err != nil || n == 0 {
-		return none, err
-	}
-	var tick, seq, got int64
-	if err := r.Ints(&tick, &seq, &got); err != nil {
-		return none, c.wrap(err)
-	}
-	first := tick<<c.seqBits | seq
-	if tick < 0 || tick > c.last || seq < 0 || seq > c.seqMask || first <= above || got < 1 || got > n {
-		return none, c.wrap(fmt.Errorf("%w: the reply gives %d values starting at %d.%d, but the request was for %d above %d", lease.ErrDamaged, got, tick, seq, n, above))
-	}
-	return numberstore.Range{First: first, Last: first + got - 1}, nil
+	return got, err
 }
 
 // answer returns the error that a reply stands for, or nil if unknown.
-func (c *Counter) answer(r redisconn.Reply, caller time.Time) error {
-	var n int64
+func (c *Counter) answer(r redisconn.Reply, host time.Time) error {
+	var n, until int64
 	switch {
 	case r[0] == "EXHAUSTED" && r.Ints(&n) == nil:
 		return &exhaustedError{time.Duration(min(n, math.MaxInt64/1000)) * time.Microsecond}
 	case r[0] == "TIME" && r.Ints(&n) == nil:
 		return c.wrap(fmt.Errorf("%w (%s): it is %s", errTimeField, c.cfg.Layout, time.UnixMilli(n).UTC().Format(time.RFC3339)))
+	case r[0] == "QUARANTINE" && len(r) == 4 && r[:3].Ints(&n, &until) == nil:
+		return &lease.QuarantineError{Namespace: c.cfg.Namespace, Reason: printable.Text(r[3]), Now: time.UnixMilli(n), Until: time.UnixMilli(until)}
+	case r[0] == "MISMATCH" && len(r) == 2:
+		return &lease.MismatchError{Namespace: c.cfg.Namespace, Stored: lease.ParsePin(r[1]), Asked: lease.ParsePin(c.pin)}
+	case r[0] == "CLOCK" && r.Ints(&n) == nil:
+		return &lease.ClockError{Namespace: c.cfg.Namespace, Center: time.UnixMilli(n), Local: host}
 	}
-	return r.Answer(lease.Request{Namespace: c.cfg.Namespace, CallerTime: caller.UnixMilli()}, lease.ParsePin(c.pin))
+	return nil
 }
 
 func (c *Counter) wrap(err error) error { return c.conn.Wrap(c.call.Verb, c.call.Name, err) }
-
-// wait returns how long Redis issues no ids after err, or 0.
-func wait(err error) time.Duration {
-	var exhausted *exhaustedError
-	var quarantine *lease.QuarantineError
-	switch {
-	case errors.As(err, &exhausted):
-		return max(exhausted.wait, time.Millisecond)
-	case errors.As(err, &quarantine):
-		return quarantine.Wait()
-	}
-	return 0
-}
 
 // final reports whether repeating the call cannot help. A Counter that has started survives a
 // change of its password or rights.

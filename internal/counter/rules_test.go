@@ -565,18 +565,6 @@ var sequenceRules = map[string]func(r rig){
 		_, err := counter.Soon(m)
 		require.NoError(r.t, err, "which is looked at by Start alone")
 	},
-	"old servers are refused": func(r rig) {
-		for version, old := range map[string]bool{"6.2.0": false, "7.0.15": false, "10.0.1": false, "?": false, "6.0.16": true, "5.12": true} {
-			r.Version.Store(version)
-			_, _, err := r.member().Reserve(r.t.Context(), 1)
-			if old {
-				require.ErrorIs(r.t, err, redisseq.ErrVersion)
-				require.ErrorContains(r.t, err, "it is "+version)
-			} else {
-				require.ErrorAs(r.t, err, new(*lease.QuarantineError))
-			}
-		}
-	},
 	"the key has no TTL": func(r rig) {
 		m := r.opened()
 		r.reserve(m, 1)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
@@ -34,12 +35,9 @@ type Policy struct {
 	Final func(err error) bool
 	Over  error         // if not nil, an error after which there is no other attempt
 	Retry time.Duration // the longest delay before another attempt, give or take half
-	// Wait returns how long the store will issue no numbers, or 0 if err does not include that.
-	Wait func(err error) time.Duration
-	// Kind classifies answers, for Changed. Kind 0 means that the store provides numbers.
-	Kind func(error) int
 	// Changed is called after the first conclusive answer of another kind than the previous one, and
-	// again while there are no numbers. One call follows the other, in the order of the answers.
+	// again while there are no numbers. One call follows the other, in the order of the answers. err
+	// is nil if the store provides numbers.
 	Changed func(since time.Time, err error)
 	// Look makes an Issuer call Reserve for no numbers regularly while the last answer is an error,
 	// or if a caller did not wait for it, because callers may then request nothing.
@@ -54,6 +52,33 @@ type Policy struct {
 const lookTime = 500 * time.Millisecond
 
 const firstRetry = 50 * time.Millisecond
+
+// The kinds of answers.
+const (
+	issuing = iota
+	failing
+	waiting // the store issues no numbers for a time that it names
+)
+
+func kindOf(err error) int {
+	_, named := waitOf(err)
+	switch {
+	case err == nil, errors.Is(err, generator.ErrExhausted): // a burst, so the store works
+		return issuing
+	case named:
+		return waiting
+	}
+	return failing
+}
+
+// waitOf returns for how long the store will issue no numbers, if err has a method for that.
+func waitOf(err error) (wait time.Duration, named bool) {
+	var w interface{ Wait() time.Duration }
+	if errors.As(err, &w) {
+		return w.Wait(), true
+	}
+	return 0, false
+}
 
 // An Issuer issues numbers in ascending order. All methods are safe for concurrent use.
 type Issuer struct {
@@ -343,7 +368,7 @@ func (e *Issuer) ask(ctx context.Context, dst []int64) (n int64, err error) {
 func (e *Issuer) final(ctx context.Context) func(error) bool {
 	return func(err error) bool {
 		deadline, ok := ctx.Deadline()
-		wait := e.Wait(err)
+		wait, _ := waitOf(err)
 		return e.Final(err) || ok && wait > 0 && time.Until(deadline) < wait
 	}
 }
@@ -376,9 +401,10 @@ func (e *Issuer) try(ctx context.Context, final func(error) bool, attempt func()
 // pause returns how long to wait after err: the time that err includes, but not long, because
 // somebody may correct the clock; or about delay.
 func (e *Issuer) pause(err error, delay time.Duration) time.Duration {
+	wait, _ := waitOf(err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return cmp.Or(min(e.Wait(err), lookTime), delay/2+time.Duration(e.dice.Int64N(int64(delay))))
+	return cmp.Or(min(wait, lookTime), delay/2+time.Duration(e.dice.Int64N(int64(delay))))
 }
 
 // ended adds the cause of ctx to err, which is nil if there was no answer.

@@ -30,8 +30,6 @@ func open(t *testing.T) *Issuer {
 		},
 		Final:      func(err error) bool { return errors.Is(err, errStopped) },
 		Retry:      time.Second,
-		Wait:       func(error) time.Duration { return 0 },
-		Kind:       func(error) int { return 0 },
 		NotStarted: errors.New("not started"), Stopped: errStopped,
 	})
 	_, err := e.Start(t.Context())
@@ -79,14 +77,18 @@ func TestBatchDuringReset(t *testing.T) {
 	require.Greater(t, ids[0], before)
 }
 
+// quarantine is an error that names a time to wait.
+type quarantine struct{ error }
+
+func (quarantine) Wait() time.Duration { return time.Second }
+
 // A failure does not hide what a later call has found out.
 func TestFailureOfAnEarlierCall(t *testing.T) {
 	t.Parallel()
-	away, closed := errors.New("connection reset"), errors.New("quarantine")
+	away, closed := errors.New("connection reset"), error(quarantine{errors.New("quarantine")})
 	for _, later := range []error{nil, closed} {
 		var changes []error
 		e := New(Policy{
-			Kind:    func(err error) int { return map[error]int{away: 1, closed: 2}[err] },
 			Changed: func(_ time.Time, err error) { changes = append(changes, err) },
 		})
 		require.ErrorIs(t, e.Call(t.Context(), func() error { return away }), away)
@@ -104,7 +106,7 @@ func TestChangesAreToldInTheirOrder(t *testing.T) {
 	t.Parallel()
 	away := errors.New("connection reset")
 	var changes []error
-	e := New(Policy{Kind: func(err error) int { return map[error]int{away: 1}[err] }})
+	e := New(Policy{})
 	e.Changed = func(_ time.Time, err error) {
 		if err != nil { // it takes as long as a later call
 			require.NoError(t, e.Call(t.Context(), func() error { return nil }))

@@ -38,7 +38,7 @@ func (e *Issuer) Call(ctx context.Context, call func() error) error {
 	err := call()
 	late := !e.Look && errors.Is(err, context.DeadlineExceeded) && time.Since(began) >= patience
 	conclusive := err == nil || late || ctx.Err() == nil
-	kind, dry := e.Kind(err), err != nil && e.Stats().AtHand == 0
+	kind, dry := kindOf(err), err != nil && e.Stats().AtHand == 0
 	e.mu.Lock()
 	s := &e.stats
 	if err == nil {
@@ -55,16 +55,18 @@ func (e *Issuer) Call(ctx context.Context, call func() error) error {
 	if s.Err, s.asked = fault.Told(err), began; err != nil {
 		s.Failed = time.Now()
 	}
-	if kind == 0 {
+	told := err
+	if kind == issuing {
+		told = nil
 		s.Since = time.Time{}
 	} else if s.Since.IsZero() {
 		s.Since = began
 	}
-	again := kind != 0 && dry && time.Since(s.told) >= remindEvery
+	again := kind != issuing && dry && time.Since(s.told) >= remindEvery
 	since, changed := s.Since, conclusive && (s.kind != kind || again)
 	if changed {
 		s.kind, s.told = kind, time.Now()
-		e.news = append(e.news, func() { e.Changed(since, err) })
+		e.news = append(e.news, func() { e.Changed(since, told) })
 	}
 	for changed = changed && len(e.news) == 1; changed; changed = len(e.news) > 0 { // in their order
 		tell := e.news[0]

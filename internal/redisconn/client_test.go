@@ -26,7 +26,7 @@ func TestErrorsOfADial(t *testing.T) {
 	} {
 		c, err := New(client)
 		require.NoError(t, err)
-		_, err = c.Run(t.Context(), Call{Verb: "look", Script: redis.NewScript("return 1"), Keys: []string{"a"}})
+		err = c.Run(t.Context(), Call{Verb: "look", Script: redis.NewScript("return 1"), Keys: []string{"a"}})
 		require.ErrorContains(t, err, ": dial tcp "+addr+": connect: connection refused")
 		require.NoError(t, c.Close())
 		require.NoError(t, client.Close())

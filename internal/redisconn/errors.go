@@ -22,24 +22,25 @@ var (
 	ErrNotReplicated = errors.New("redisseq: too few replicas have the grant: check that they run and keep up (INFO replication), or lower wait_replicas")
 )
 
-// shown matches the error of damaged in values.lua, which servers extend.
-var shown = regexp.MustCompile(`snowlease<(.*)> end`)
-
-// Damaged returns lease.ErrDamaged, naming the damage and the remedy.
-func Damaged(what, remedy string) error {
-	return fmt.Errorf("%w: %s: %s", lease.ErrDamaged, what, remedy)
-}
+var (
+	// shown matches the error of damaged in prelude.lua, which servers extend.
+	shown = regexp.MustCompile(`snowlease<(.*)> end`)
+	// unknown matches the error for a command that a script calls and the server does not have.
+	unknown = regexp.MustCompile(`(?i)unknown (redis )?command`)
+)
 
 // translate returns the error of this package that corresponds to an error of the server or the
 // client, if there is one.
-func (c *Conn) translate(err error, remedy string) error {
+func (c *Conn) translate(err error) error {
 	text := err.Error()
 	if m := shown.FindStringSubmatch(text); m != nil {
-		return Damaged(m[1], remedy)
+		return fmt.Errorf("%w: %s", lease.ErrDamaged, m[1])
 	}
 	switch {
 	case strings.Contains(text, "WRONGTYPE"):
-		return fmt.Errorf("%w: %w", Damaged("a key is of another type", remedy), err)
+		return fmt.Errorf("%w: a key is of another type: %w", lease.ErrDamaged, err)
+	case unknown.MatchString(text):
+		return fmt.Errorf("%w: %w", ErrVersion, err)
 	case redis.IsReadOnlyError(err) || strings.Contains(text, "READONLY"):
 		return fmt.Errorf("%w: %w", ErrReplica, err)
 	case strings.HasPrefix(text, "MOVED ") && !c.cluster:

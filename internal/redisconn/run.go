@@ -2,12 +2,13 @@ package redisconn
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
-
-	"github.com/snowlease/snowlease/internal/bounded"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/snowlease/snowlease/internal/bounded"
+	"github.com/snowlease/snowlease/lease"
 )
 
 // A Call is a call of a script, which go-redis may run twice.
@@ -15,49 +16,57 @@ type Call struct {
 	Verb, Name string // for errors
 	Script     *redis.Script
 	Keys       []string
-	Args       []any
+	Args       []any             // from ARGV[3] on: see prelude.lua
+	Shows      bool              // whether it writes nothing, so that a replica may run it
 	Waits      bool              // whether Conn.Replicas must acknowledge its writes
 	Remedy     string            // for damaged keys
-	Answer     func(Reply) error // the error that corresponds to a reply, or nil if unknown
-	Passes     []string          // verdicts that Run returns in addition to OK
+	Answer     func(Reply) error // the error that corresponds to another verdict than OK, or nil if unknown
+	Read       func(Reply) error // reads a reply with the verdict OK
 }
 
-// Run runs a script and returns its reply if the verdict is OK or in Passes. It returns errors of
-// Answer unchanged, and adds verb, name and server to others.
+// Run runs a script and reads its reply. It returns errors of Answer unchanged, and adds verb, name
+// and server to others, and the remedy if they are lease.ErrDamaged.
 //
 // It returns when ctx ends, even if the client's call does not.
-func (c *Conn) Run(ctx context.Context, call Call) (Reply, error) {
+func (c *Conn) Run(ctx context.Context, call Call) error {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
+	args := append([]any{!c.Durable, !call.Shows}, call.Args...)
 	out, err := within(ctx, func() (out answered, err error) {
 		if call.Waits && c.Replicas > 0 {
-			out, err = c.runAndWait(ctx, call.Script, call.Keys, call.Args)
+			out, err = c.runAndWait(ctx, call.Script, call.Keys, args)
 		} else {
 			// Run sends EVALSHA, and EVAL if the server does not have the script.
-			out.reply, err = call.Script.Run(ctx, c.server(), call.Keys, call.Args...).Result()
+			out.reply, err = call.Script.Run(ctx, c.server(), call.Keys, args...).Result()
 		}
 		c.refresh(ctx, err)
 		return out, err
 	})
+	var r Reply
 	if err != nil {
-		return nil, c.Wrap(call.Verb, call.Name, c.translate(err, call.Remedy))
+		err = c.translate(err)
+	} else {
+		r, err = parse(out.reply)
 	}
-	r, err := parse(out.reply)
 	switch {
 	case err != nil:
-	case slices.Contains(call.Passes, r[0]):
 	case r[0] != "OK":
 		if answer := call.Answer(r); answer != nil {
-			return nil, answer
+			return answer
 		}
 		err = r.fault()
 	case call.Waits && out.replicas < int64(c.Replicas):
 		err = fmt.Errorf("%w: %d of %d", ErrNotReplicated, out.replicas, c.Replicas)
+	default:
+		err = call.Read(r)
+	}
+	if errors.Is(err, lease.ErrDamaged) {
+		err = fmt.Errorf("%w: %s", err, call.Remedy)
 	}
 	if err != nil {
-		return nil, c.Wrap(call.Verb, call.Name, err)
+		err = c.Wrap(call.Verb, call.Name, err)
 	}
-	return r, nil
+	return err
 }
 
 // within returns the result of call, or ctx's error if ctx ends first. call then continues until

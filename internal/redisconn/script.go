@@ -3,24 +3,22 @@ package redisconn
 import (
 	"embed"
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 )
 
-//go:embed *.lua
-var own embed.FS
+//go:embed prelude.lua
+var prelude string
 
-// Lua returns the source of a script: server.lua, which defines server and tooOld, and the named
-// files of this package or of files.
-func Lua(files embed.FS, names ...string) string {
-	var texts []string
-	for _, name := range append([]string{"server.lua"}, names...) {
-		text, err := own.ReadFile(name)
-		if err != nil {
-			text, err = files.ReadFile(name)
-		}
+// Script returns a script: the prelude, whose first two arguments Run adds, and the named files.
+func Script(files embed.FS, names ...string) *redis.Script {
+	texts := []string{prelude}
+	for _, name := range names {
+		text, err := files.ReadFile(name)
 		if err != nil {
 			panic(err) // at program start: the file is not embedded
 		}
 		texts = append(texts, string(text))
 	}
-	return strings.Join(texts, "\n")
+	return redis.NewScript(strings.Join(texts, "\n"))
 }

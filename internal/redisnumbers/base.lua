@@ -1,18 +1,6 @@
--- Every script of this package starts with internal/redisconn/values.lua and this file.
--- KEYS[1] is a hash. ARGV[1] says whether incarnations are compared.
---
--- Numbers are decimal strings, because Lua's numbers are exact only up to 2^53.
-local key, onChange = KEYS[1], ARGV[1] == '1'
-
-local run = ''
-if onChange then
-  run = server()
-  if not run then return { 'NORUNID' } end
-end
-
--- PERSIST is a write that changes nothing. A replica or a full disk refuses it here,
--- before the script decides anything or writes half of its changes.
-redis.call('PERSIST', key)
+-- Every script of this package starts with internal/redisconn/prelude.lua and this file.
+-- KEYS[1] is a hash. Numbers are decimal strings, because Lua's numbers are exact only up to 2^53.
+local key = KEYS[1]
 
 -- less reports whether a < b.
 local function less(a, b)
@@ -26,12 +14,6 @@ local function decimal(value, what)
     damaged(what, value)
   end
   return value
-end
-
--- unknown is the answer for a name without a number. A hash that has lost only that is damaged.
-local function unknown()
-  if redis.call('EXISTS', key) > 0 then damaged('the greatest number given', '') end
-  return { 'UNKNOWN' }
 end
 
 -- plus adds a Lua number n, 0 <= n < 1e15, to a.

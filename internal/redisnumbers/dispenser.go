@@ -98,7 +98,6 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 	if err := check(r); err != nil {
 		return numberstore.Range{}, err
 	}
-	const verb = "dispense numbers of"
 	for {
 		select {
 		case <-d.stop:
@@ -106,17 +105,13 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 		default:
 		}
 		me := rand.Text()
-		got, err := d.deal(ctx, redisconn.Call{Verb: verb, Name: r.Name, Script: dispense, Args: []any{r.N, r.Above, me, patience.Milliseconds()}})
-		if err != nil {
+		var first, n, fetch int64
+		state := state{me: me}
+		if err := d.deal(ctx, "dispense", r.Name, me, r.N, r.Above, &first, &n, &fetch, &state.top, &state.step, &state.used, &state.ms); err != nil {
 			if ctx.Err() != nil {
 				d.background(func() { _ = d.leave(ctx, r.Name, me) })
 			}
 			return numberstore.Range{}, err
-		}
-		var first, n, fetch int64
-		state := state{me: me}
-		if err := got.Ints(&first, &n, &fetch, &state.top, &state.step, &state.used, &state.ms); err != nil {
-			return numberstore.Range{}, d.conn.Wrap(verb, r.Name, err)
 		}
 		var fetched <-chan error
 		if fetch == 1 {
@@ -144,9 +139,11 @@ func (d *Dispenser) Look(ctx context.Context, name string) error {
 	return err
 }
 
-// deal does not wait for replicas, because the store behind the dispenser makes numbers unique.
-func (d *Dispenser) deal(ctx context.Context, call redisconn.Call) (redisconn.Reply, error) {
-	return deal(ctx, d.conn, call, "dispenser")
+// deal runs a verb of dispenser.lua. It does not wait for replicas, because the store behind the
+// dispenser makes numbers unique.
+func (d *Dispenser) deal(ctx context.Context, verb, name, me string, n, number int64, to ...*int64) error {
+	args := []any{verb, me, n, number, patience.Milliseconds()}
+	return deal(ctx, d.conn, redisconn.Call{Verb: verb + " numbers of", Name: name, Script: dispenser, Args: args}, "dispenser", to...)
 }
 
 // await waits for the segment that this process fetches, or, if it fetches none, for a moment.
@@ -192,7 +189,7 @@ func (d *Dispenser) fetch(ctx context.Context, r numberstore.Request, s state) <
 		}()
 		got, err := d.reserve(ctx, r, s)
 		if err == nil {
-			done <- d.install(ctx, r.Name, s.me, got)
+			done <- d.deal(ctx, "install", r.Name, s.me, got.Len(), got.First)
 		} else {
 			done <- errors.Join(err, d.leave(ctx, r.Name, s.me))
 		}
@@ -217,7 +214,7 @@ func (d *Dispenser) background(f func()) bool {
 func (d *Dispenser) leave(ctx context.Context, name, me string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 	defer cancel()
-	return d.install(ctx, name, me, numberstore.Range{First: 1}) // empty
+	return d.deal(ctx, "install", name, me, 0, 0)
 }
 
 func (d *Dispenser) reserve(ctx context.Context, r numberstore.Request, s state) (numberstore.Range, error) {
@@ -229,9 +226,4 @@ func (d *Dispenser) reserve(ctx context.Context, r numberstore.Request, s state)
 	r.N = max(step, min(r.N, d.steps.Max)) // so that a batch is not split
 	r.Above = max(r.Above, s.top)
 	return d.store.Reserve(ctx, r)
-}
-
-func (d *Dispenser) install(ctx context.Context, name, me string, got numberstore.Range) error {
-	_, err := d.deal(ctx, redisconn.Call{Verb: "install numbers of", Name: name, Script: install, Args: []any{me, got.First, got.Len()}})
-	return err
 }

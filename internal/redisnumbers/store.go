@@ -32,16 +32,9 @@ type Store struct{ *redisconn.Conn }
 var files embed.FS
 
 var (
-	reserve  = load("reserve.lua")
-	create   = load("create.lua")
-	look     = load("given.lua")
-	dispense = load("dispense_base.lua", "dispense.lua")
-	install  = load("dispense_base.lua", "dispense_install.lua")
+	segment   = redisconn.Script(files, "base.lua", "segment.lua")
+	dispenser = redisconn.Script(files, "base.lua", "dispenser.lua")
 )
-
-func load(names ...string) *redis.Script {
-	return redis.NewScript(redisconn.Lua(files, append([]string{"values.lua", "base.lua"}, names...)...))
-}
 
 // New returns a store with its own client, as redisseq.New does. It does not connect.
 func New(client redis.UniversalClient, opts ...redisconn.Option) (*Store, error) {
@@ -67,19 +60,7 @@ func check(r numberstore.Request) error {
 // numberstore.ErrRequest, ErrChanged, lease.ErrDamaged, and ErrRunID, ErrReplica and
 // ErrNotReplicated of package redisseq.
 func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (numberstore.Range, error) {
-	if err := check(r); err != nil {
-		return numberstore.Range{}, err
-	}
-	const verb = "reserve numbers of"
-	got, err := deal(ctx, s.Conn, redisconn.Call{Verb: verb, Name: r.Name, Script: reserve, Args: []any{r.N, r.Above, r.Max}, Waits: true}, "segment")
-	if err != nil {
-		return numberstore.Range{}, err
-	}
-	var given, last int64
-	if err := got.Ints(&given, &last); err != nil {
-		return numberstore.Range{}, s.Wrap(verb, r.Name, err)
-	}
-	return numberstore.Range{First: given + 1, Last: last}, nil
+	return s.run(ctx, "reserve", "reserve numbers of", r)
 }
 
 // Create creates a name for administrators. The name includes the namespace, such as shop/orders.
@@ -87,7 +68,8 @@ func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (numberstore
 // choose start above all numbers in use or reserved ahead. Errors are numbers.ErrExists, which may
 // follow a call whose reply was lost, numberstore.ErrRequest, and errors of package redisseq.
 func (s *Store) Create(ctx context.Context, name string, start int64) error {
-	return s.make(ctx, "create", name, start)
+	_, err := s.run(ctx, "create", "create", numberstore.Request{Name: name, N: 1, Above: max(0, start-1), Max: start, Start: start})
+	return err
 }
 
 // Advance continues a name after ErrChanged, above the given number. Choose it above all numbers
@@ -101,40 +83,36 @@ func (s *Store) Advance(ctx context.Context, name string, above int64) error {
 	if above == math.MaxInt64 {
 		return fmt.Errorf("%w: no number is above %d", numberstore.ErrRequest, above)
 	}
-	return s.make(ctx, "advance", name, above+1)
+	_, err := s.run(ctx, "advance", "advance", numberstore.Request{Name: name, N: 1, Above: above, Max: above + 1, Start: above + 1})
+	return err
 }
 
 // HighWater returns the greatest number issued for a name, or 0, even after ErrChanged. Errors
 // are numbers.ErrUnknown, numberstore.ErrRequest, lease.ErrDamaged, and errors of package
 // redisseq.
-func (s *Store) HighWater(ctx context.Context, name string) (given int64, err error) {
-	if err := numberstore.CheckName(name); err != nil {
-		return 0, err
-	}
-	const verb = "look at"
-	got, err := deal(ctx, s.Conn, redisconn.Call{Verb: verb, Name: name, Script: look}, "segment")
-	if err != nil {
-		return 0, err
-	}
-	if err := got.Ints(&given); err != nil {
-		return 0, s.Wrap(verb, name, err)
-	}
-	return given, nil
+func (s *Store) HighWater(ctx context.Context, name string) (int64, error) {
+	got, err := s.run(ctx, "look", "look at", numberstore.Request{Name: name, N: 1, Start: 1, Max: 1})
+	return got.Last, err
 }
 
-func (s *Store) make(ctx context.Context, verb, name string, start int64) error {
-	if err := numberstore.CheckName(name); err != nil {
-		return err
+// run runs a verb of segment.lua, which errors call does.
+func (s *Store) run(ctx context.Context, verb, does string, r numberstore.Request) (numberstore.Range, error) {
+	if err := check(r); err != nil {
+		return numberstore.Range{}, err
 	}
-	_, err := deal(ctx, s.Conn, redisconn.Call{Verb: verb, Name: name, Script: create, Args: []any{verb, start - 1}, Waits: true}, "segment")
-	return err
+	call := redisconn.Call{Verb: does, Name: r.Name, Script: segment, Args: []any{verb, r.N, r.Above, r.Max}, Waits: verb != "look"}
+	var given, last int64
+	if err := deal(ctx, s.Conn, call, "segment", &given, &last); err != nil {
+		return numberstore.Range{}, err
+	}
+	return numberstore.Range{First: given + 1, Last: last}, nil
 }
 
-// deal runs a script on the key of a name.
-func deal(ctx context.Context, c *redisconn.Conn, call redisconn.Call, what string) (redisconn.Reply, error) {
+// deal runs a script on the key of a name, and parses its reply.
+func deal(ctx context.Context, c *redisconn.Conn, call redisconn.Call, what string, to ...*int64) error {
 	namespace, name, _ := strings.Cut(call.Name, "/")
 	key := c.Key(namespace, what+":"+name)
-	call.Keys, call.Args = []string{key}, append([]any{!c.Durable}, call.Args...)
+	call.Keys, call.Read = []string{key}, func(r redisconn.Reply) error { return r.Ints(to...) }
 	call.Remedy = fmt.Sprintf("give the key %s another prefix if it is not snowlease's; if it is, delete it", key)
 	if what == "segment" {
 		call.Remedy += ", and create the name again above all numbers in use"

@@ -6,9 +6,8 @@ const (
 	contractOnSQLite = "TestSegmentsKeepTheContract/sqlite"
 	contractOnMini   = "TestSegmentsKeepTheContract/miniredis"
 	afterALoss       = "TestSegmentsAfterALoss/miniredis"
-	reserveLua       = "internal/redisnumbers/reserve.lua"
-	dispenseLua      = "internal/redisnumbers/dispense.lua"
-	installLua       = "internal/redisnumbers/dispense_install.lua"
+	reserveLua       = "internal/redisnumbers/segment.lua"
+	dispenserLua     = "internal/redisnumbers/dispenser.lua"
 )
 
 // onSegment is how a process issues what it has reserved.
@@ -77,24 +76,24 @@ var onRedisSegments = list{title: "redis segments and dispenser", pkg: "internal
 	// Segments.
 	{"a name beside is not looked at", "internal/redisnumbers/store.go", `if r.Beside != "" {`, `if false {`, "TestBesideIsRefused"},
 	{"what is reserved is not noted", reserveLua, `'given', last, 'run'`, `'run'`, contractOnMini},
-	{"what a caller knows is not heeded", reserveLua, `if less(given, above) then given = above end`, ``, contractOnMini},
+	{"what a caller knows is not heeded", reserveLua, `if not given or less(given, above) then`, `if not given or verb ~= 'reserve' and less(given, above) then`, contractOnMini},
 	{"numbers above the last", reserveLua, `if less(max, last) then last = max end`, ``, contractOnMini},
 	{"no end", reserveLua, `if not less(given, max) then return { 'END', given } end`, ``, contractOnMini},
-	{"a name that is lost is made anew", reserveLua, `if not h[1] then return unknown() end`, `h[1], h[2] = h[1] or '0', h[2] or run`, afterALoss},
-	{"a promotion of the same process goes unseen", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/segments"},
-	{"a name that was not compared is taken for changed", reserveLua, `h[2] ~= '' and `, ``, "TestSegmentsComparedFromNowOn/miniredis"},
-	{"a name is never compared", reserveLua, `onChange and run or h[2] or ''`, `h[2] or ''`, "TestSegmentsComparedFromNowOn/miniredis"},
-	{"another server goes unseen", reserveLua, `and h[2] ~= run then`, `and false then`, afterALoss},
-	{"resumed below what is on record", "internal/redisnumbers/create.lua", `if less(given, decimal(old, 'the greatest number given')) then given = old end`, ``, afterALoss},
-	{"a name that is there is created", "internal/redisnumbers/create.lua", `return { 'EXISTS' }`, ``, contractOnMini},
+	{"a name that is lost is made anew", reserveLua, `return { 'UNKNOWN' }`, `given, run = '0', incarnation`, afterALoss},
+	{"a promotion of the same process goes unseen", prelude, `run .. '/' .. replid`, `run`, "TestFailoverThereAndBack/miniredis/segments"},
+	{"a name that was not compared is taken for changed", reserveLua, `run ~= '' and `, ``, "TestSegmentsComparedFromNowOn/miniredis"},
+	{"a name is never compared", reserveLua, `if verb ~= 'reserve' or incarnation ~= '' then`, `if verb ~= 'reserve' then`, "TestSegmentsComparedFromNowOn/miniredis"},
+	{"another server goes unseen", reserveLua, `and run ~= incarnation then`, `and false then`, afterALoss},
+	{"resumed below what is on record", reserveLua, `less(given, above) then`, `verb == 'advance' or less(given, above) then`, afterALoss},
+	{"a name that is there is created", reserveLua, `return { 'EXISTS' }`, ``, contractOnMini},
 	{"numbers compare as texts do", "internal/redisnumbers/base.lua", `if #a ~= #b then return #a < #b end`, ``, contractOnMini},
 	{"sums as exact as those of Lua", "internal/redisnumbers/base.lua", `local low = tonumber(string.sub(a, -9)) + n`, "do return str(tonumber(a) + n) end\n  local low = tonumber(string.sub(a, -9)) + n", contractOnMini},
 	// The dispenser.
-	{"what is given is not noted", dispenseLua, `redis.call('HSET', key, 'used', str(h.used))`, ``, "TestStrictOrder"},
-	{"a promotion of the same process goes unseen, dispenser", "internal/redisconn/server.lua", `return run and replid and run .. '/' .. replid,`, `return run,`, "TestFailoverThereAndBack/miniredis/dispenser"},
-	{"another server's segments are gone on with", "internal/redisnumbers/dispense_base.lua", `lost = onChange and h.run ~= run`, ``, "TestStaleReplica"},
-	{"what a caller knows is not heeded, dispenser", dispenseLua, `lost = not less(above, plus(h.first, h.used))`, ``, "TestStaleStateIsSeenByWhoKnowsMore"},
-	{"more than a segment has", dispenseLua, `math.min(n, h.len - h.used)`, `n`, "TestDispenserKeepsTheContract"},
-	{"a segment is installed by anybody", installLua, `if lost or h.want ~= me then`, `if lost then`, "TestInstalledOnce/wiped, and another was told"},
-	{"what is behind is replaced while the current one lasts", installLua, `if h.used == h.len then`, `if true then`, "TestStrictOrder"},
+	{"what is given is not noted", dispenserLua, `h.used = h.used + count`, ``, "TestStrictOrder"},
+	{"a promotion of the same process goes unseen, dispenser", prelude, `run .. '/' .. replid`, `run`, "TestFailoverThereAndBack/miniredis/dispenser"},
+	{"another server's segments are gone on with", dispenserLua, `lost = incarnation ~= '' and h.run ~= incarnation`, ``, "TestStaleReplica"},
+	{"what a caller knows is not heeded, dispenser", dispenserLua, `lost = not less(above, plus(h.first, h.used))`, ``, "TestStaleStateIsSeenByWhoKnowsMore"},
+	{"more than a segment has", dispenserLua, `math.min(n, h.len - h.used)`, `n`, "TestDispenserKeepsTheContract"},
+	{"a segment is installed by anybody", dispenserLua, `if lost or h.want ~= me then`, `if lost then`, "TestInstalledOnce/wiped, and another was told"},
+	{"what is behind is replaced while the current one lasts", dispenserLua, `elseif h.used == h.len then`, `elseif true then`, "TestStrictOrder"},
 }}

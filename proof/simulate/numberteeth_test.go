@@ -25,24 +25,24 @@ func TestSequenceTeeth(t *testing.T) {
 		from    int // the seed to begin with, which found the fault; 0: the first
 	}{
 		{"a key that is lost is taken for a new one", Sequence, lua(t, `loss = 'nothing is on record for this namespace'`, ``, known, unheeded), Duplicate, 63},
-		{"another server is not noticed", Sequence, lua(t, `elseif onChange and run ~= id then`, `elseif false then`, known, unheeded), Duplicate, 116},
+		{"another server is not noticed", Sequence, lua(t, `elseif incarnation ~= '' and run ~= incarnation then`, `elseif false then`, known, unheeded), Duplicate, 116},
 		{"the last value is given again", Sequence, lua(t, `tick, seq + 1`, `tick, seq`), Duplicate, 0},
 		{"a full tick goes on in the same", Sequence, lua(t, `first + math.floor((from + n - 1) / per), (from + n - 1) % per`, `first, (from + n - 1) % per`), Duplicate, 0},
 		{"a copy issues what both have", Sequence, Numbers{NoReset: true}, Foreign, 35},
 
-		{"another server is not noticed, segments", RedisSegments, lua(t, `and h[2] ~= run then`, `and false then`), Duplicate, 41},
-		{"a name that is lost is made anew", RedisSegments, lua(t, `if not h[1] then return unknown() end`, `h[1], h[2] = h[1] or '0', h[2] or run`), Duplicate, 0},
+		{"another server is not noticed, segments", RedisSegments, lua(t, `and run ~= incarnation then`, `and false then`), Duplicate, 41},
+		{"a name that is lost is made anew", RedisSegments, lua(t, `return { 'UNKNOWN' }`, `given, run = '0', incarnation`), Duplicate, 0},
 		{"a reservation that is half written", RedisSegments, lua(t, `'given', last, 'run'`, `'given', plus(given, 1), 'run'`), Duplicate, 0},
 		{"resumed above what is issued, not above what processes have ahead", RedisSegments, Numbers{
 			Resume: func(_, issued int64) int64 { return issued },
 		}, Duplicate, 30},
 
 		{"neither another server nor what a caller knows is heeded", Dispenser, lua(t,
-			`lost = onChange and h.run ~= run`, ``,
+			`lost = incarnation ~= '' and h.run ~= incarnation`, ``,
 			`lost = not less(above, plus(h.first, h.used))`, ``,
 			`lost = not less(above, h.nfirst)`, ``,
 		), Duplicate, 67},
-		{"what is given is not noted", Dispenser, lua(t, `elseif count > 0 then redis.call('HSET', key, 'used', str(h.used)) end`, `end`), Duplicate, 0},
+		{"what is given is not noted", Dispenser, lua(t, `h.used = h.used + count`, ``), Duplicate, 0},
 	} {
 		t.Run(tooth.name, func(t *testing.T) {
 			t.Parallel()

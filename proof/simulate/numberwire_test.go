@@ -74,13 +74,18 @@ func (b *issuer) commands(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
+// noScript is the answer of a server that does not know a script.
+type noScript struct{}
+
+func (noScript) Error() string { return "NOSCRIPT No matching script" }
+func (noScript) RedisError()   {}
+
 // call executes a script.
 func (b *issuer) call(ctx context.Context, args []any, next redis.ProcessHook) (any, error) {
 	if change := b.n.Script; change != nil {
 		switch args[0] {
-		case "evalsha": // sent by the product; the script is unknown, so it is then sent as a whole
-			cmd := redis.NewCmd(ctx, args...)
-			return nil, next(inside(ctx), cmd)
+		case "evalsha": // sent by the product, which then sends the script as a whole
+			return nil, noScript{}
 		case "eval":
 			args[1] = change(args[1].(string))
 		}
@@ -129,14 +134,10 @@ func given(cmd *redis.Cmd) []int64 {
 // isLook reports whether a Sequence only asks for the state of Redis. The times of
 // such calls cannot be repeated, and no id depends on them, so none gets through.
 func isLook(args []any) bool {
-	return len(args) >= 10 && args[5] == int64(0) && args[9] == int64(0) // no caller's clock, which a start sends
+	return len(args) >= 12 && args[7] == int64(0) && args[11] == int64(0) // no bound on the clock, which a start sends
 }
 
 // isInstall reports whether the call is a Dispenser's, in the background.
 func isInstall(args []any) bool {
-	if len(args) < 7 {
-		return false
-	}
-	_, is := args[5].(string)
-	return is
+	return len(args) > 6 && args[6] == "install"
 }

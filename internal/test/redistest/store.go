@@ -43,6 +43,10 @@ func NewMini(t testing.TB, options ...redisseq.Option) *Store {
 	// INFO returns the incarnation as in Redis.
 	s.Version.Store("7.2.4")
 	m.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
+		if version, _ := s.Version.Load().(string); cmd == "ZMSCORE" && (strings.HasPrefix(version, "5.") || strings.HasPrefix(version, "6.0.")) {
+			c.WriteError("ERR Unknown Redis command called from script")
+			return true
+		}
 		if cmd != "INFO" {
 			return false
 		}
