@@ -213,9 +213,12 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 // there is one.
 func Follows(next, old snowflake.Layout, from time.Time) error {
 	next, old = next.WithDefaults(), old.WithDefaults()
-	greatest := (tick(old, from.Add(-time.Millisecond))+1)<<Below(old) - 1
-	first, _ := next.Ticks(from.UnixMilli()-1, math.MaxInt64)
-	least := first << Below(next)
+	// begin returns the least id of a tick that starts at from or later.
+	begin := func(l snowflake.Layout) int64 {
+		first, _ := l.Ticks(from.UnixMilli()-1, math.MaxInt64)
+		return first << Below(l)
+	}
+	least, greatest := begin(next), begin(old)-1
 	if least > greatest {
 		return nil
 	}
@@ -233,12 +236,3 @@ func Follows(next, old snowflake.Layout, from time.Time) error {
 
 // Below returns the number of bits below the time.
 func Below(l snowflake.Layout) int { return l.Bits() - int(l.TimeBits) }
-
-// tick returns the tick that contains t, or -1 before the epoch.
-func tick(l snowflake.Layout, t time.Time) int64 {
-	ms := t.UnixMilli() - l.TickTime(0).UnixMilli()
-	if ms < 0 {
-		return -1
-	}
-	return ms / l.TimeUnit.Milliseconds()
-}
