@@ -30,10 +30,8 @@ checks the description against the ids: the newest must be at most ten minutes o
 worker ids, sequences and digits must be possible. It counts lines that are not ids, and
 ids that the generator cannot have made, as odd.
 
-Without a description, inspect lists as candidates the sources that fit the ids.
-
 Inspect exits with 3 if there is no plan.`,
-		Example: `  mysql -N -e 'SELECT id FROM orders' shop | snowlease inspect -
+		Example: `  mysql -N -e 'SELECT id FROM orders' shop | snowlease inspect --source hutool -
   psql -At -c 'SELECT id FROM orders' shop | snowlease inspect --source bwmarrin --workers 1-3,7 -
   snowlease inspect --epoch 2020-01-01T00:00:00Z --bits 41/10/0/12 ids.txt`,
 		Args: cobra.ExactArgs(1),
@@ -71,16 +69,15 @@ type sourceFlags struct {
 	layout        layoutFlags
 }
 
-// read returns the source that the flags describe. Its name is empty without such flags.
+// read returns the source that the flags describe.
 func (f *sourceFlags) read() (s migrate.Source, err error) {
+	s.Name = "the stated layout"
 	if f.name != "" {
 		if s, err = migrate.Named(f.name); err != nil {
 			return s, err
 		}
-	} else if f.layout.epoch != "" || f.layout.bits != "" || f.layout.unit != 0 {
-		s.Name = "the stated layout"
 	}
-	if s.Layout, err = f.layout.over(s.Layout); err != nil || s.Name == "" && f.workers == "" {
+	if s.Layout, err = f.layout.over(s.Layout); err != nil {
 		return s, err
 	}
 	s.SequenceFirst = s.SequenceFirst || f.sequenceFirst
@@ -137,28 +134,18 @@ func readIDs(cmd *cobra.Command, name string) (ids []int64, odd []string, err er
 	return ids, odd, err
 }
 
-// inspect describes how to continue the ids of a source. If the source has no name, it lists
-// candidates. no is the reason if there is no plan.
+// inspect describes how to continue the ids of a source. no is the reason if there is no plan.
 func inspect(source migrate.Source, ids []int64, odd []string) (text string, no error) {
-	if source.Name == "" {
-		for _, s := range migrate.Sources() {
-			if _, no := migrate.Make(s, ids, time.Now()); no == nil {
-				text += "candidate: " + s.Name + "\n"
-			}
-		}
-		no = errors.New("no plan: ids alone do not identify their generator; give --source, or --epoch and --bits, and the --workers in use")
-	} else {
-		var plan migrate.Plan
-		if plan, no = migrate.Make(source, ids, time.Now()); no == nil {
-			text = "\n" + plan.String() + "\n" + plan.YAML("orders")
-		}
-		for _, id := range plan.Odd {
-			odd = append(odd, strconv.FormatInt(id, 10))
-		}
+	plan, no := migrate.Make(source, ids, time.Now())
+	for _, id := range plan.Odd {
+		odd = append(odd, strconv.FormatInt(id, 10))
 	}
-	head := fmt.Sprintln("ids:", len(ids))
+	text = fmt.Sprintln("ids:", len(ids))
 	if n := len(odd); n > 0 {
-		head += fmt.Sprintf("odd: %d, such as %s\n", n, strings.Join(odd[:min(n, 20)], ", "))
+		text += fmt.Sprintf("odd: %d, such as %s\n", n, strings.Join(odd[:min(n, 20)], ", "))
 	}
-	return head + text, no
+	if no == nil {
+		text += "\n" + plan.String() + "\n" + plan.YAML("orders")
+	}
+	return text, no
 }

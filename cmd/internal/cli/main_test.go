@@ -229,6 +229,7 @@ func TestUsage(t *testing.T) {
 		"check":                                        "accepts 1 arg(s), received 0",
 		"segment show":                                 `unknown command "show" for "snowlease segment": choose `,
 		"inspect":                                      "accepts 1 arg(s), received 0",
+		"inspect -":                                    "give --source, or both --epoch and --bits",
 		"inspect - --source=uuid":                      "the source is unknown: choose baidu, bwmarrin, cosid, cosid-js, default, discord",
 		"inspect - --source=bwmarrin":                  "give the --workers in use",
 		"inspect - --workers=1":                        "give --source, or both --epoch and --bits",
