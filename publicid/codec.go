@@ -182,36 +182,7 @@ func (c *Codec) Decode(text string) (int64, error) {
 	if c == nil || c.head == "" {
 		return 0, ErrCodec
 	}
-	digits, ok := strings.CutPrefix(text, c.head)
-	sealed := c.seal != nil
-	var (
-		hi, lo uint64
-		id     int64
-		reason string
-	)
-	switch {
-	case !ok:
-		reason = fmt.Sprintf("it does not begin with %q", c.head)
-	case sealed && len(digits) == plainDigits:
-		reason = "it is not sealed"
-	case !sealed && len(digits) == sealDigits:
-		reason = "it is sealed, and this codec has no secret"
-	case sealed:
-		if hi, lo, reason = c.read(digits, sealDigits); reason == "" {
-			if id = c.opened(hi, lo); id == 0 {
-				reason = "no secret opens it: it is mistyped or made up, or sealed with a secret that is not set"
-			}
-		}
-	default:
-		if hi, lo, reason = c.read(digits, plainDigits); reason == "" {
-			id = int64(hi<<59 | lo>>5) // without the check character
-			if checkOf(id) != digits[idDigits] {
-				reason = "its check character does not fit: it is mistyped"
-			} else if id == 0 {
-				reason = "it is zero"
-			}
-		}
-	}
+	id, reason := c.read(text)
 	if reason != "" {
 		const show = 40 // text may be untrusted input of any length
 		return 0, &ParseError{Prefix: strings.TrimSuffix(c.head, "_"), Text: strings.Clone(text[:min(len(text), show)]), Reason: reason, size: len(text)}
@@ -219,24 +190,49 @@ func (c *Codec) Decode(text string) (int64, error) {
 	return id, nil
 }
 
-// read parses n digits and returns the number hi * 2^64 + lo, or the reason why they are not n
-// digits.
-func (c *Codec) read(digits string, n int) (hi, lo uint64, reason string) {
-	if len(digits) != n {
-		return 0, 0, fmt.Sprintf("%d characters follow %q instead of %d", len(digits), c.head, n)
+// read returns the id of a public id, or the reason why text is not one.
+func (c *Codec) read(text string) (id int64, reason string) {
+	digits, ok := strings.CutPrefix(text, c.head)
+	sealed, n := c.seal != nil, plainDigits
+	if sealed {
+		n = sealDigits
 	}
+	switch {
+	case !ok:
+		return 0, fmt.Sprintf("it does not begin with %q", c.head)
+	case sealed && len(digits) == plainDigits:
+		return 0, "it is not sealed"
+	case !sealed && len(digits) == sealDigits:
+		return 0, "it is sealed, and this codec has no secret"
+	case len(digits) != n:
+		return 0, fmt.Sprintf("%d characters follow %q instead of %d", len(digits), c.head, n)
+	}
+	var hi, lo uint64 // the number hi * 2^64 + lo
 	for i := range len(digits) {
 		v := values[digits[i]]
 		switch {
 		case v == noDigit:
 			r, _ := utf8.DecodeRuneInString(digits[i:])
-			return 0, 0, fmt.Sprintf("character %q at %d is not one of %s", r, len(c.head)+i, alphabet)
+			return 0, fmt.Sprintf("character %q at %d is not one of %s", r, len(c.head)+i, alphabet)
 		case i == 0 && v > 7:
-			return 0, 0, fmt.Sprintf("digit %q at %d is above 7", digits[0], len(c.head))
+			return 0, fmt.Sprintf("digit %q at %d is above 7", digits[0], len(c.head))
 		}
 		hi, lo = hi<<5|lo>>59, lo<<5|uint64(v)
 	}
-	return hi, lo, ""
+	if sealed {
+		if id = c.opened(hi, lo); id == 0 {
+			reason = "no secret opens it: it is mistyped or made up, or sealed with a secret that is not set"
+		}
+		return id, reason
+	}
+	id = int64(hi<<59 | lo>>5) // without the check character
+	switch {
+	case checkOf(id) != digits[idDigits]:
+		reason = "its check character does not fit: it is mistyped"
+	case id == 0:
+		reason = "it is zero"
+	}
+	return id, reason
 }
 
 // opened returns the id in a block, or 0 if no secret opens it. It compares the zero bytes as

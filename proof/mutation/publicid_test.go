@@ -4,7 +4,7 @@ const codecGo = "publicid/codec.go"
 
 // onPublicIDs is what makes a text an id of its kind.
 var onPublicIDs = list{title: "public ids", pkg: "publicid", mutants: []mutant{
-	{"a mistyped text is read", codecGo, `if checkOf(id) != digits[idDigits] {`, `if false {`, "TestChangedTexts"},
+	{"a mistyped text is read", codecGo, `case checkOf(id) != digits[idDigits]:`, `case false:`, "TestChangedTexts"},
 	{"digits count the same in all places", "publicid/digits.go", `sum<<1 ^ sum>>4*0b100101`, `sum`, "TestChangedTexts"},
 	{"digits count the same in places five apart", "publicid/digits.go", `0b100101`, `0b100001`, "TestChangedTexts"},
 	{"the zero bytes are not compared", codecGo, `binary.BigEndian.Uint64(block) == 0 && id > 0`, `id > 0`, "TestRandomTexts"},
@@ -18,7 +18,7 @@ var onPublicIDs = list{title: "public ids", pkg: "publicid", mutants: []mutant{
 	{"a secret that can be guessed", codecGo, `case different < minDifferent:`, `case different < 0:`, "TestConstructorsRefuse"},
 	{"a secret that is the name of a variable", codecGo, `case text && bytes.Contains(`, `case false && bytes.Contains(`, "TestConstructorsRefuse"},
 	{"an id has a second text", codecGo, `case i == 0 && v > 7:`, `case i < 0:`, "TestVectors"},
-	{"the text of zero is read", codecGo, `} else if id == 0 {`, `} else if false {`, "TestDecodeRefuses"},
+	{"the text of zero is read", codecGo, `case id == 0:`, `case false:`, "TestDecodeRefuses"},
 	{"zero has a text", codecGo, `if id <= 0 {`, `if id < 0 {`, "TestEncodeRefuses"},
 	{"the zero ID is a number in JSON", "publicid/id.go", `[]byte("null")`, `[]byte("0")`, "TestIDJSON"},
 	{"a negative column is an id", "snowflake/id.go", `if v < 0 {`, `if false {`, "TestIDScanAndValue"},
