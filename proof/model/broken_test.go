@@ -170,18 +170,6 @@ func usedByALoss(ns *rules.Namespace) {
 	}
 }
 
-func fallsAtOnce(ns *rules.Namespace) {
-	if p := &ns.Meta.Pin; p.Change.Falls {
-		p.MaxTTL, p.Change = p.Change.MaxTTL, lease.PinChange{}
-	}
-}
-
-func noHold(ns *rules.Namespace) {
-	for w := range ns.Slots {
-		ns.Slots[w].Hold = 0
-	}
-}
-
 // blind hides a loss from renew, and hides from the next verb that there was one.
 var blind = inRenew(func(ns rules.Namespace, now int64, _ string, g lease.Grant) (rules.Namespace, lease.Grant, error) {
 	seen := ns
@@ -385,8 +373,6 @@ func TestBroken(t *testing.T) {
 		{config{Name: "a part lost twice, quarantine of who asks", TTL: []int8{1, 1, 1}, MaxTTL: []int8{3, 1, 1}, Ticks: 5, Parts: true, Losses: 2}, quarantineOf(func(*lease.Request) {}), duplicate},
 		{config{Name: "failover to before a raise, used at once", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 1, Ticks: 7, Failover: true, Losses: 1}, after(usedAtOnce), duplicate},
 		{config{Name: "two failovers, a loss uses a raise", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 1, Ticks: 7, Failover: true, Losses: 2}, after(usedByALoss), duplicate},
-		{config{Name: "parts of two workers lost, no slot shows the pin", Workers: 2, TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Opened: 3, Ticks: 5, Parts: true, Losses: 2, Known: 1}, after(noHold), duplicate},
-		{config{Name: "a part of two workers lost, the pin falls at once", Workers: 2, TTL: []int8{1, 3, 1}, MaxTTL: []int8{1, 3, 1}, Opened: 3, Ticks: 4, Parts: true, Losses: 1, Known: 1}, after(fallsAtOnce), duplicate},
 		{config{Name: "not covered: wipe, seen by who allows for less", TTL: []int8{3, 1}, MaxTTL: []int8{3, 1}, Ticks: 7, Wipe: true, Losses: 1}, nil, duplicate},
 		{wipe("wipe, quarantine 1 ms too short", 2, 2), quarantineOf(func(r *lease.Request) { r.MaxTTL -= time.Millisecond }), duplicate},
 		{twice(wipe("W2 two wipes, a slot is taken anew by who is not on record", 2, 2, 2)), takeAnew, duplicate},

@@ -209,8 +209,7 @@ func (w *world) forget() {
 		}
 		shows = shows || ns.Slots[i].Hold > 0
 	}
-	differ := slices.ContainsFunc(w.members, func(m lease.Request) bool { return m.Pin() != w.members[0].Pin() })
-	if !ns.Equal(w.ns()) && (ns.Meta.Pin != (lease.Pin{}) || shows || !differ) {
+	if !ns.Equal(w.ns()) && (ns.Meta.Pin != (lease.Pin{}) || shows) {
 		w.put(ns)
 		w.tell("records are lost")
 	}

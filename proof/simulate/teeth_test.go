@@ -42,8 +42,6 @@ func TestTeeth(t *testing.T) {
 		{"another server not noticed, Redis", WorkerIDs{Store: NewRedis, Center: neverRedis}, Overlap, nil, 0},
 		{"another server not noticed, SQLite", WorkerIDs{Store: NewSQLite, Center: neverSQLite}, Overlap, nil, 0},
 		{"release by anybody", center(unfencedRelease), MarkFell, nil, 34},
-		{"a pin falls at once", center(fallenAtOnce), Overlap, lessAfterMore, 0},
-		{"no slot shows a raise", center(shownByNoSlot), Overlap, raisedAndLost, 0},
 
 		// Time without ids.
 		{"who starts waits for exact times", center(exactStart), Late, examples(CalmPlans()), 0},
@@ -282,63 +280,4 @@ func unfencedRelease(w wrong) odd {
 		}
 		return err
 	}}
-}
-
-// after changes the records after each verb.
-func (w wrong) after(f func(*rules.Namespace)) odd {
-	change := func() { w.change(func(ns *rules.Namespace, _ int64) { f(ns) }) }
-	return odd{
-		acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
-			defer change()
-			return w.Acquire(ctx, req)
-		},
-		renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
-			defer change()
-			return w.Renew(ctx, g)
-		},
-	}
-}
-
-// lessAfterMore is a plan in which who needs less joins while a member that holds by more is frozen,
-// and the record of that member's worker id is lost.
-func lessAfterMore(seed int) Plan {
-	p := fair(3, 2,
-		Fault{At: second, Kind: Freeze, Node: 0, For: 5 * second},
-		Fault{At: second * 3 / 2, Kind: DropLease},
-		Fault{At: second * 3 / 2, Kind: DropMark},
-	)
-	p.Dice, p.Others, p.Opened = uint64(seed), []Times{{4 * second, 4 * second, second / 10}}, 1
-	p.Nodes[0].Times, p.Nodes[1].Start, p.Nodes[2].Start = 1, second*6/5, second*8/5
-	return p
-}
-
-func fallenAtOnce(w wrong) odd {
-	return w.after(func(ns *rules.Namespace) {
-		if p := &ns.Meta.Pin; p.Change.Falls {
-			p.MaxTTL, p.Skew, p.Change = p.Change.MaxTTL, p.Change.Skew, lease.PinChange{}
-		}
-	})
-}
-
-// raisedAndLost is a plan in which the record of the namespace and those of a frozen member that
-// holds by more are lost. The slot of another frozen member is left, and a third one starts.
-func raisedAndLost(seed int) Plan {
-	p := fair(3, 2,
-		Fault{At: 3 * second, Kind: Freeze, Node: 0, For: 5 * second},
-		Fault{At: 3 * second, Kind: Freeze, Node: 1, For: 5 * second},
-		Fault{At: 3*second + 1, Kind: DropMeta},
-		Fault{At: 3*second + 1, Kind: DropLease},
-		Fault{At: 3*second + 1, Kind: DropMark},
-	)
-	p.Dice, p.Others, p.Opened = uint64(seed), []Times{{4 * second, 4 * second, second / 10}}, 1
-	p.Nodes[0].Times, p.Nodes[2].Start = 1, second*16/5
-	return p
-}
-
-func shownByNoSlot(w wrong) odd {
-	return w.after(func(ns *rules.Namespace) {
-		for i := range ns.Slots {
-			ns.Slots[i].Hold = min(ns.Slots[i].Hold, 1100)
-		}
-	})
 }
