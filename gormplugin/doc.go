@@ -155,8 +155,8 @@
 //     refers to the key in the value. If the row exists with another primary key, the reference
 //     fails or dangles on PostgreSQL and SQLite: query the row first.
 //   - With db.Model(&T{}).Create(&u), GORM reads the fields of u by their positions in T,
-//     whatever their names. The types must have the same fields in the same order. The plugin
-//     checks only the key, and returns gorm.ErrInvalidValue if u has no key at that position.
+//     whatever their names. The plugin returns gorm.ErrInvalidValue unless u begins with the
+//     fields of T, in the same order.
 //   - GORM runs no hooks for maps, Save does not insert them, and a map without a model
 //     has no key.
 //

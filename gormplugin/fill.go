@@ -183,9 +183,8 @@ func (k *key) visit(ctx context.Context, rows reflect.Value, b *batch) (empty in
 }
 
 // heldBy reports whether t is a struct with the key, or a list of them: the model or, as GORM
-// allows, another type with the same field at the same position. In other structs, GORM would
-// use another field as the key, so heldBy returns an error. GORM itself fails on everything
-// else.
+// allows, another type that begins with the fields of the model. In other structs, GORM would
+// read wrong fields, so heldBy returns an error. GORM itself fails on everything else.
 func (k *key) heldBy(t reflect.Type) (bool, error) {
 	if t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
 		if t = t.Elem(); t.Kind() == reflect.Pointer {
@@ -196,21 +195,10 @@ func (k *key) heldBy(t reflect.Type) (bool, error) {
 	if t.Kind() != reflect.Struct || t == model {
 		return t == model, nil
 	}
-	at, in := t, model
-	for _, i := range k.field.StructField.Index {
-		if i < 0 { // GORM marks an embedded pointer this way
-			i = -i - 1
+	for i := range model.NumField() {
+		if f := model.Field(i); i >= t.NumField() || t.Field(i).Name != f.Name || t.Field(i).Type != f.Type {
+			return false, fmt.Errorf("%w: the value is a %s, whose field %d is not the %s %s of the model %s", gorm.ErrInvalidValue, t, i, f.Name, f.Type, model)
 		}
-		if at.Kind() != reflect.Struct || i >= at.NumField() || at.Field(i).Name != in.Field(i).Name {
-			return false, fmt.Errorf("%w: the value is a %s, which has no %s at its position in the model %s", gorm.ErrInvalidValue, t, k.field.Name, model)
-		}
-		at, in = at.Field(i).Type, in.Field(i).Type
-		if at == in && in.Kind() == reflect.Pointer {
-			at, in = at.Elem(), in.Elem()
-		}
-	}
-	if at != in {
-		return false, fmt.Errorf("%w: the value is a %s, whose %s is a %s; in the model %s it is a %s", gorm.ErrInvalidValue, t, k.field.Name, at, model, in)
 	}
 	return true, nil
 }

@@ -170,6 +170,11 @@ func finishers() []way {
 			require.ErrorIs(c, c.db.Model(&Plain{}).Create(&narrow).Error, gorm.ErrInvalidValue)
 			require.ErrorIs(c, c.db.Model(&Plain{}).Create(&other).Error, gorm.ErrInvalidValue)
 			require.ErrorContains(c, c.db.Model(&Plain{}).Create([]Other{other}).Error, "gormplugin_test.Other")
+			swapped := struct {
+				ID          int64
+				Extra, Name string
+			}{Name: c.name()}
+			require.ErrorContains(c, c.db.Model(&Plain{}).Create(&swapped).Error, "whose field 1 is not the Name string of the model")
 			c.filled("plains", "id", form.ID, forms[0].ID, forms[1].ID)
 		}},
 		{"tables of one model", func(c cell) {
