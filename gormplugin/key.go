@@ -54,10 +54,8 @@ type key struct {
 // keyOf returns the key of a model, or nil if the plugin leaves the model alone. Each INSERT looks
 // it up, in a map that does not change, because a lookup in a sync.Map takes longer.
 func (f *filler) keyOf(stmt *gorm.Statement) *key {
-	if keys := f.keys.Load(); keys != nil {
-		if k, ok := (*keys)[stmt.Schema]; ok {
-			return k
-		}
+	if k, ok := (*f.keys.Load())[stmt.Schema]; ok {
+		return k
 	}
 	return f.learn(stmt.Schema, stmt.Name())
 }
@@ -67,17 +65,13 @@ func (f *filler) keyOf(stmt *gorm.Statement) *key {
 func (f *filler) learn(s *schema.Schema, dialect string) *key {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	keys := map[*schema.Schema]*key{}
-	if old := f.keys.Load(); old != nil {
-		maps.Copy(keys, *old)
+	keys := maps.Clone(*f.keys.Load())
+	if k, ok := keys[s]; ok {
+		return k
 	}
-	k, ok := keys[s]
-	if !ok {
-		k = f.newKey(s, dialect)
-		keys[s] = k
-		f.keys.Store(&keys)
-	}
-	return k
+	keys[s] = f.newKey(s, dialect)
+	f.keys.Store(&keys)
+	return keys[s]
 }
 
 func (p *plugin) newKey(s *schema.Schema, dialect string) *key {
@@ -357,17 +351,15 @@ func (k *key) warn(db *gorm.DB) {
 // error it returns the faulty field.
 func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 	field = s.PrioritizedPrimaryField
-	var (
-		chosen []*schema.Field
-		tags   []string
-	)
+	var chosen []*schema.Field
+	tags := map[*schema.Field]string{}
 	for _, f := range s.PrimaryFields {
 		tag, ok := tagOf(s, f)
 		_, segment := segmentOf(tag)
 		switch {
 		case !ok:
 		case tag == "true" || segment:
-			chosen, tags = append(chosen, f), append(tags, tag)
+			chosen, tags[f] = append(chosen, f), tag
 		case tag != "-":
 			return f, "", keyFault(f, "the tag idworker:%q is unknown; use \"true\", \"segment=\" with a name, or \"-\"", tag)
 		case f == field:
@@ -379,15 +371,14 @@ func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 			return f, "", keyFault(f, "it is tagged idworker:%q but is not a primary key; tag it gorm:\"primaryKey\" as well", tag)
 		}
 	}
-	for i, f := range chosen {
-		if f == field || len(chosen) == 1 {
-			return f, tags[i], nil
-		}
+	switch {
+	case len(chosen) == 0 || tags[field] != "":
+		return field, tags[field], nil
+	case len(chosen) == 1:
+		return chosen[0], tags[chosen[0]], nil
 	}
-	if len(chosen) > 0 {
-		return chosen[1], "", keyFault(chosen[1], "it is tagged idworker:%q as %s is; tag one field of the key only", tags[1], chosen[0].Name)
-	}
-	return field, "", nil
+	second := chosen[1]
+	return second, "", keyFault(second, "it is tagged idworker:%q as %s is; tag one field of the key only", tags[second], chosen[0].Name)
 }
 
 // segment returns the source of the named segment.

@@ -70,6 +70,7 @@ func (p *plugin) Initialize(db *gorm.DB) error {
 	//  2. Settle: maps.go, upsert.go and found.go give values the keys of their rows, and
 	//     batch.go clears ids that no row has.
 	f := &filler{plugin: p}
+	f.keys.Store(&map[*schema.Schema]*key{})
 	// Before("*") runs before BEGIN, so that waiting for ids holds no connection. Other
 	// anchors are absent with SkipDefaultTransaction.
 	if err := db.Callback().Create().Before("*").Register("idworker:fill", f.fill); err != nil {
