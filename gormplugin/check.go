@@ -206,7 +206,7 @@ func checkTable(db *gorm.DB, model any, layout snowflake.Layout, cfg Config) (*T
 		if err != nil {
 			return nil, err
 		}
-		if v, err := c.value(k, tomorrow); err == nil && c.holds(v) {
+		if c.holds(k, tomorrow) {
 			r.NumberFrom = tomorrow
 		}
 	}
@@ -278,10 +278,7 @@ func (r *TableReport) judge(ctx context.Context, k *key, c column) {
 		}
 		return parts.Time
 	}
-	r.HoldsUntil = until(func(id int64) bool {
-		v, err := c.value(k, id)
-		return err == nil && c.holds(v)
-	})
+	r.HoldsUntil = until(func(id int64) bool { return c.holds(k, id) })
 	first, err := c.value(k, r.First)
 	r.OrderedUntil = until(func(id int64) bool {
 		v, err2 := c.value(k, id)

@@ -144,9 +144,11 @@ func (c column) value(k *key, id int64) (any, error) {
 	return id, nil
 }
 
-func (c column) holds(v any) bool {
-	if c.text {
-		return int64(runes(v)) <= c.max
+// holds reports whether the column can store the id.
+func (c column) holds(k *key, id int64) bool {
+	v, err := c.value(k, id)
+	if c.text || err != nil {
+		return err == nil && int64(runes(v)) <= c.max
 	}
 	v, _ = driver.DefaultParameterConverter.ConvertValue(v)
 	n, err := strconv.ParseInt(fmt.Sprint(v), 10, 64)
