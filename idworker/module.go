@@ -34,11 +34,11 @@ import (
 //
 // Module also provides a *history.Issuer of backdated ids, for a Config with Reserved, and
 // *Numbers for Config.Segments and Series.
-var Module = fx.Module("idworker", fx.Provide(graph.build, fx.Private), fx.Provide(
-	func(b *built) *IdWorker { return b.worker },
-	func(b *built) (*history.Issuer, error) { return b.past, b.none },
-	provideNumbers,
-))
+var Module = fx.Module("idworker", fx.Provide(graph.build, fx.Private), fx.Provide(workerOf, issuerOf, provideNumbers))
+
+func workerOf(b *built) *IdWorker { return b.worker }
+
+func issuerOf(b *built) (*history.Issuer, error) { return b.past, b.none }
 
 // A graph holds what an application may provide to fx. A nil client counts as missing.
 type graph struct {
@@ -117,13 +117,5 @@ func Named(name string, cfg Config) fx.Option {
 		}
 		return b, nil
 	}
-	return fx.Module("idworker."+name, fx.Provide(build, fx.Private), fx.Provide(
-		fx.Annotate(func(b *built) *IdWorker { return b.worker }, tag),
-		fx.Annotate(func(b *built) (*history.Issuer, error) {
-			if b.none != nil {
-				return nil, fmt.Errorf("snowlease: worker %q: %w", name, b.none)
-			}
-			return b.past, nil
-		}, tag),
-	))
+	return fx.Module("idworker."+name, fx.Provide(build, fx.Private), fx.Provide(fx.Annotate(workerOf, tag), fx.Annotate(issuerOf, tag)))
 }
