@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/keeper"
 	"github.com/snowlease/snowlease/internal/rules"
 )
@@ -39,32 +38,6 @@ func (r *rig) lent() (n int) {
 		}
 	}
 	return n
-}
-
-// A caller may stop or drop the generator before the Keeper does, or give it another range.
-// The Keeper cannot know the last use then.
-func TestNextHolderIsAboveAGeneratorThatTheCallerStopped(t *testing.T) {
-	for name, end := range map[string]func(*generator.Generator) int64{
-		"stop": (*generator.Generator).Stop,
-		"drop": (*generator.Generator).Drop,
-		"adopt": func(g *generator.Generator) int64 {
-			now := time.Now().UnixMilli()
-			used, _ := g.Adopt(generator.Range{Worker: 9, Floor: now - 3000, Ceiling: now - 2000, Now: now, At: g.Elapsed()})
-			return used
-		},
-	} {
-		named(t, name, func(t *testing.T, r *rig) {
-			r.member(func(c *keeper.Config) { c.Request.First, c.Request.Last = 4, 4 })
-			r.start()
-			time.Sleep(time.Second)
-			used := r.next()
-			require.Positive(t, end(r.gen))
-			require.NoError(t, r.keeper.Stop(t.Context()))
-			slots, err := r.center.Slots(t.Context(), "orders")
-			require.NoError(t, err)
-			require.GreaterOrEqual(t, slots[4].HighWater, used.Time.UnixMilli())
-		})
-	}
 }
 
 func TestLostLeaseIsUsedUpWhereNoOtherIsFree(t *testing.T) {

@@ -110,7 +110,7 @@ func (k *Keeper) install(next generator.Range) error {
 		return k.adopt(next)
 	}
 	if !k.cfg.Generator.Extend(k.lent, next) {
-		// Another caller stopped the generator or gave it another range.
+		// A Reset dropped the range during the renewal.
 		return fmt.Errorf("lease: renewed range %+v does not follow %+v", next, k.lent)
 	}
 	return nil

@@ -42,7 +42,6 @@ func (k *Keeper) Stop(ctx context.Context) error {
 }
 
 func (k *Keeper) giveBack(ctx context.Context) error {
-	mine := k.cfg.Generator.Extend(k.lent, k.lent) // a no-op that fails if the range is another
 	lastUsed := k.cfg.Generator.Stop()
 	g := k.grant
 	k.outage.end()
@@ -53,8 +52,6 @@ func (k *Keeper) giveBack(ctx context.Context) error {
 	case k.copied():
 		k.abandon()
 		return nil
-	case !mine || lastUsed == 0: // the caller stopped the generator, or gave it another range
-		lastUsed = g.Ceiling
 	}
 	k.grant = lease.Grant{}
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)

@@ -134,6 +134,4 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"those who wait get of what a reset takes away", "internal/keeper/borrow.go", "if k.resets != k.asked {\n\t\treturn errReset", "if false {\n\t\treturn errReset", "TestWaiterGetsNothingBorrowedBeforeAReset"},
 	{"those who wait get of another range that a reset takes away", "internal/keeper/loop.go", `return k.adopt(next)`, "_, err := k.cfg.Generator.Adopt(next)\n\t\treturn err", "TestWaiterGetsNothingRenewedBeforeAReset"},
 	{"borrows after a reset as the owner that a copy has too", "internal/keeper/borrow.go", `if k.owner == [16]byte{} || k.copied() {`, `if k.asked = k.resets; k.owner == [16]byte{} {`, "TestOwnerOfABorrowBeforeAReset"},
-	{"gives back a worker id as unused if the caller stopped the generator", "internal/keeper/stop.go", `lastUsed = g.Ceiling`, `_ = lastUsed`, "TestNextHolderIsAboveAGeneratorThatTheCallerStopped/stop"},
-	{"gives back a worker id as unused if the caller gave the generator another range", "internal/keeper/stop.go", `case !mine || lastUsed == 0:`, `case !mine && lastUsed == 0:`, "TestNextHolderIsAboveAGeneratorThatTheCallerStopped/adopt"},
 }}
