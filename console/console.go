@@ -62,10 +62,11 @@ type worker interface {
 }
 
 func newConsole(cfg Config, workers ...worker) *console {
-	c := &console{process: thisProcess(), segments: sequences{histories: map[string]*history{}}}
+	segments := func() []numbers.Status { return nil }
 	if !fault.Nil(cfg.Numbers) {
-		c.segments.source = cfg.Numbers
+		segments = cfg.Numbers.Status
 	}
+	c := &console{process: thisProcess(), segments: sequences{status: segments, histories: map[string]*history{}}}
 	for i, w := range workers {
 		c.panels = append(c.panels, &panel{n: i + 1, worker: w, slots: slots{worker: w}})
 	}
@@ -274,9 +275,7 @@ func reply(w http.ResponseWriter, code int, body any) {
 }
 
 func fail(w http.ResponseWriter, code int, text string) {
-	reply(w, code, struct {
-		Error string `json:"error"`
-	}{text})
+	reply(w, code, map[string]string{"error": text})
 }
 
 // now returns the time without its monotonic reading.

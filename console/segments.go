@@ -18,19 +18,16 @@ const (
 	lostNumbers = "the name is lost"
 )
 
-// sequences are the segments of a console. There may be none.
+// sequences are the segments of a console.
 type sequences struct {
-	source    interface{ Status() []numbers.Status }
+	status    func() []numbers.Status
 	mu        sync.Mutex
 	histories map[string]*history // by name
 }
 
 // sample adds a sample to each history.
 func (s *sequences) sample() {
-	if s.source == nil {
-		return
-	}
-	for _, st := range s.source.Status() {
+	for _, st := range s.status() {
 		s.history(st.Name).add(sample{at: time.Now(), issued: st.Issued, able: st.State == numbers.StateReady})
 	}
 }
@@ -60,10 +57,7 @@ type sequence struct {
 // all returns the segments in the order of Config.Numbers.
 func (s *sequences) all() []sequence {
 	list := []sequence{}
-	if s.source == nil {
-		return list
-	}
-	for _, st := range s.source.Status() {
+	for _, st := range s.status() {
 		q := sequence{Status: st, Rate: s.history(st.Name).lately(st.Issued), Host: now()}
 		if lasts := float64(st.Remaining) / q.Rate * float64(time.Second); lasts < math.MaxInt64 { // false for 0/0
 			q.Lasts = time.Duration(lasts)

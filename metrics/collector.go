@@ -9,6 +9,7 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
@@ -38,6 +39,28 @@ func newCollector(w worker) prometheus.Collector {
 // labelsOf returns the labels of all series of a worker. They are constant.
 func labelsOf(st snowlease.Status) prometheus.Labels {
 	return prometheus.Labels{"idworker_namespace": st.Namespace, "idworker_center": st.Center}
+}
+
+// NewSegmentCollector returns a collector of open segments, with the labels
+// idworker_segment_name and idworker_segment_store. Before the application has started, there
+// are no segments. The collector is safe for concurrent use. It calls s.Status concurrently,
+// which must return immediately. If s is nil, registration fails.
+//
+// With fx, put it into the group of metricsfx:
+//
+//	fx.Provide(fx.Annotate(metrics.NewSegmentCollector, fx.From(new(*idworker.Numbers)), fx.ResultTags(`group:"metrics-collectors"`)))
+//
+// The application then opens the segments when it starts, even if nothing else uses them.
+func NewSegmentCollector(s interface{ Status() []numbers.Status }) prometheus.Collector {
+	if fault.Nil(s) {
+		return refused("source of segments")
+	}
+	all := described(segmentMeasures(), []string{"idworker_segment_name", "idworker_segment_store"}, nil)
+	return collector[numbers.Status]{all, func(send func(numbers.Status, ...string)) {
+		for _, st := range s.Status() {
+			send(st, st.Name, st.Store)
+		}
+	}}
 }
 
 // A collector sends all measures of each S that read passes to send, with the values for the labels

@@ -11,15 +11,11 @@ import (
 	"github.com/snowlease/snowlease/internal/fault"
 )
 
-// poolEvery is how long a count is valid.
-const poolEvery = time.Minute
-
-// poolTimeout bounds a query, because a scrape waits for it.
-const poolTimeout = 2 * time.Second
-
-// poolRetry is how long the collector waits after a failure of the center before it queries
-// again.
-const poolRetry = 5 * time.Second
+const (
+	poolEvery   = time.Minute     // how long a count is valid
+	poolTimeout = 2 * time.Second // of a query, because a scrape waits for it
+	poolRetry   = 5 * time.Second // before another query after a failure of the center
+)
 
 // NewPoolCollector returns a collector of the number of worker ids that are not free, among the
 // worker ids that w may borrow. It is safe for concurrent use.

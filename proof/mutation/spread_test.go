@@ -96,7 +96,7 @@ var onMetrics = list{title: "metrics", pkg: "metrics", mutants: []mutant{
 	return (0 + 1)`, "TestTheStoryOfAnOutage"},
 	{"pool.go: a condition negated in count, 2", "metrics/pool.go", `if time.Now().Before(p.until) {`, `if !(time.Now().Before(p.until)) {`, "TestUsed"},
 	{"pool.go: a condition negated in count", "metrics/pool.go", `if err != nil {`, `if !(err != nil) {`, "TestPoolRetries"},
-	{"segment.go: a text changed in NewSegmentCollector", "metrics/segment.go", `[]string{"idworker_segment_name", "idworker_segment_store"}`, `[]string{"idworker_segment_name", "idworker_segment_store_"}`, "TestDashboard"},
+	{"collector.go: a text changed in NewSegmentCollector", "metrics/collector.go", `[]string{"idworker_segment_name", "idworker_segment_store"}`, `[]string{"idworker_segment_name", "idworker_segment_store_"}`, "TestDashboard"},
 }}
 
 var onProviders = list{title: "providers", pkg: "providers", mutants: []mutant{
