@@ -61,12 +61,12 @@ func listSegments(ctx context.Context, out io.Writer, s target.Segments, prefix 
 	}
 	none := true
 	err := list.Names(ctx, prefix, func(name string, given int64) error {
-		line := lineOf(given, series)
+		number, period := lineOf(given, series)
 		if none {
 			fmt.Fprintf(out, segmentColumns, "NUMBER", "PERIOD", "NAME")
 		}
 		none = false
-		_, err := fmt.Fprintf(out, segmentColumns, line.number, line.period, printable.Text(name))
+		_, err := fmt.Fprintf(out, segmentColumns, number, period, printable.Text(name))
 		return err
 	})
 	if err == nil && none {

@@ -42,27 +42,13 @@ func withSegments(cmd *cobra.Command, f *storeFlags, series bool, do func(contex
 	})
 }
 
-// A segmentLine is a recorded number for people.
-type segmentLine struct {
-	period string // of a series: the first day of the period
-	number int64  // the greatest number of the period
-}
-
-// String returns the number, with its period.
-func (l segmentLine) String() string {
-	if l.period == "" {
-		return strconv.FormatInt(l.number, 10)
-	}
-	return fmt.Sprintf("%d in the period from %s on", l.number, l.period)
-}
-
-// lineOf describes a recorded number. In a series with periods, its leading digits are the
-// period.
-func lineOf(given int64, series bool) segmentLine {
+// lineOf returns what people read of a recorded number. In a series with periods, its leading digits
+// are the first day of the period.
+func lineOf(given int64, series bool) (number int64, period string) {
 	if day, err := time.Parse("20060102", strconv.FormatInt(given/seriesPeriod, 10)); series && err == nil {
-		return segmentLine{day.Format(time.DateOnly), given % seriesPeriod}
+		return given % seriesPeriod, day.Format(time.DateOnly)
 	}
-	return segmentLine{number: given}
+	return given, ""
 }
 
 // seriesPeriod is the size of a period of a series: a recorded number is the first day, as
@@ -120,7 +106,14 @@ func (n *numberFlags) complete(cmd *cobra.Command, number int64, flag string) (i
 // series reports whether the number belongs to a series with periods.
 func (n *numberFlags) series() bool { return n.period != "" && n.period != "none" }
 
-func (n *numberFlags) line(number int64) segmentLine { return lineOf(number, n.series()) }
+// line describes a recorded number.
+func (n *numberFlags) line(given int64) string {
+	number, period := lineOf(given, n.series())
+	if period == "" {
+		return strconv.FormatInt(number, 10)
+	}
+	return fmt.Sprintf("%d in the period from %s on", number, period)
+}
 
 // change runs do on the numbers of the store, and prints what it has done, with the number that it
 // returns.

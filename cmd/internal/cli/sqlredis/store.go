@@ -47,15 +47,6 @@ server, and its clock`,
 	Parse:   func(text string) (target.Target, error) { return parseStore(text) },
 }
 
-// onRedis returns the options of a Redis store.
-func onRedis(with target.Options) []redisseq.Option {
-	options := []redisseq.Option{redisseq.WithDurable(with.Durable), redisseq.WithWaitReplicas(with.WaitReplicas, time.Millisecond)}
-	if with.Prefix != "" {
-		options = append(options, redisseq.WithPrefix(with.Prefix))
-	}
-	return options
-}
-
 // Open implements target.Target.
 func (p place) Open(ctx context.Context, o *target.Opened, with target.Options) error {
 	if p.Driver == "" {
@@ -64,16 +55,20 @@ func (p place) Open(ctx context.Context, o *target.Opened, with target.Options) 
 			return fmt.Errorf("%w in %s", err, with.From)
 		}
 		o.Closes = append(o.Closes, client.Close)
-		s, err := redisseq.Numbers(client, onRedis(with)...)
-		if err != nil {
-			return err
-		}
-		o.Segments, o.Closes = s.(target.Segments), append(o.Closes, s.Close)
 		if with.Single && !p.Redis.Cluster {
 			client = struct{ goredis.UniversalClient }{client} // a wrapped client is used as it is, not copied
 			with.WaitReplicas = 0
 		}
-		c, err := redisseq.New(client, onRedis(with)...)
+		options := []redisseq.Option{redisseq.WithDurable(with.Durable), redisseq.WithWaitReplicas(with.WaitReplicas, time.Millisecond)}
+		if with.Prefix != "" {
+			options = append(options, redisseq.WithPrefix(with.Prefix))
+		}
+		s, err := redisseq.Numbers(client, options...)
+		if err != nil {
+			return err
+		}
+		o.Segments, o.Closes = s.(target.Segments), append(o.Closes, s.Close)
+		c, err := redisseq.New(client, options...)
 		if err != nil {
 			return err
 		}
