@@ -67,11 +67,7 @@ func (w *whole) Load(ctx context.Context, name string, want engine.Want) (engine
 }
 
 func (w *whole) Swap(ctx context.Context, name string, before engine.View, after rules.Namespace) error {
-	value, err := after.Encode()
-	if err != nil {
-		return w.Wrap(before.Want.Verb, name, err)
-	}
-	incarnation, err := w.store.Swap(ctx, name, before.Kept.(string), value)
+	incarnation, err := w.store.Swap(ctx, name, before.Kept.(string), after.Encode())
 	if err == nil && incarnation != before.Incarnation {
 		err = engine.ErrReplaced
 	}

@@ -70,7 +70,8 @@ func (s *split) Load(ctx context.Context, namespace string, want Want) (View, er
 // Swap compares the part of the namespace and the parts that it writes. Parts of other worker
 // ids may change in the meantime: a grant depends on none of them.
 func (s *split) Swap(ctx context.Context, namespace string, before View, after rules.Namespace) error {
-	is, meta, incarnation, err := s.write(ctx, namespace, before, after)
+	was, is, meta := changes(before, after)
+	incarnation, err := s.store.Swap(ctx, namespace, was, is)
 	if err == nil && incarnation != before.Incarnation {
 		err = ErrReplaced
 	}
@@ -87,15 +88,12 @@ func (s *split) Swap(ctx context.Context, namespace string, before View, after r
 	return nil
 }
 
-// write writes the parts that differ from before, and returns them and the part of the namespace. It
+// changes returns the parts that a Swap compares and changes, and the part of the namespace. It
 // creates some of the lost parts at a time; the others count as lost in the next call.
-func (s *split) write(ctx context.Context, namespace string, before View, after rules.Namespace) (changed map[string]string, meta, incarnation string, err error) {
-	parts, err := after.Parts()
-	if err != nil {
-		return nil, "", "", err
-	}
+func changes(before View, after rules.Namespace) (compared, changed map[string]string, meta string) {
+	parts := after.Parts()
 	was, meta := before.Kept.(map[string]string), parts[rules.MetaPart]
-	compared, changed := map[string]string{rules.MetaPart: was[rules.MetaPart]}, map[string]string{}
+	compared, changed = map[string]string{rules.MetaPart: was[rules.MetaPart]}, map[string]string{}
 	if meta != "" && meta != was[rules.MetaPart] {
 		changed[rules.MetaPart] = meta
 	}
@@ -115,8 +113,7 @@ func (s *split) write(ctx context.Context, namespace string, before View, after 
 			compared[name], changed[name] = was[name], value
 		}
 	}
-	incarnation, err = s.store.Swap(ctx, namespace, compared, changed)
-	return changed, meta, incarnation, err
+	return compared, changed, meta
 }
 
 // Renew extends a grant by one Swap, without a Load, if nothing has happened to its
@@ -138,10 +135,7 @@ func (s *split) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, 
 	if ns, renewed, err = ns.RenewAlone(now, k.incarnation, g); err != nil {
 		return g, false, err
 	}
-	parts, err := ns.Parts()
-	if err != nil {
-		return g, false, err
-	}
+	parts := ns.Parts()
 	incarnation, err := s.store.Swap(ctx, g.Namespace,
 		map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})
 	if err != nil && !errors.Is(err, ErrChanged) {

@@ -48,16 +48,12 @@ const NeverLent = `{"expires":0,"mark":0,"token":0}`
 func never(s Slot) bool { return s == Slot{HasLease: true, HasMark: true, Hold: s.Hold, Used: s.Used} }
 
 // Encode writes the records as one JSON text. Package casstore describes its form.
-func (ns Namespace) Encode() ([]byte, error) {
-	parts, err := ns.Parts()
-	if err != nil {
-		return nil, err
-	}
+func (ns Namespace) Encode() []byte {
 	record := map[string]json.RawMessage{}
-	for name, text := range parts {
+	for name, text := range ns.Parts() {
 		record[name] = json.RawMessage(text)
 	}
-	return json.Marshal(record)
+	return []byte(encode(record))
 }
 
 // Decode reads what Encode wrote; an empty text has no records.
@@ -81,16 +77,11 @@ func Decode(value []byte) (Namespace, error) {
 
 // Parts writes the records as one JSON text for the namespace and one for each worker
 // id that was lent.
-func (ns Namespace) Parts() (map[string]string, error) {
+func (ns Namespace) Parts() map[string]string {
 	parts := map[string]string{}
 	m := metaPart{
 		Format: format, Pin: ns.Meta.Pin.String(), Incarnation: ns.Meta.Incarnation, Former: ns.Meta.Former,
 		Quarantine: ns.Meta.Quarantine, Reason: ns.Meta.Reason, Slots: len(ns.Slots),
-	}
-	put := func(name string, part any) error {
-		text, err := json.Marshal(part)
-		parts[name] = string(text)
-		return err
 	}
 	for w, s := range ns.Slots {
 		if never(s) {
@@ -113,14 +104,12 @@ func (ns Namespace) Parts() (map[string]string, error) {
 		if s.Owner != [16]byte{} {
 			p.Owner = hex.EncodeToString(s.Owner[:])
 		}
-		if err := put(strconv.Itoa(w), p); err != nil {
-			return nil, err
-		}
+		parts[strconv.Itoa(w)] = encode(p)
 	}
-	if ns.Meta == (Meta{}) {
-		return parts, nil
+	if ns.Meta != (Meta{}) {
+		parts[MetaPart] = encode(m)
 	}
-	return parts, put(MetaPart, m)
+	return parts
 }
 
 // OfParts reads what Parts wrote. Which worker ids lost their parts is in the part of the
@@ -199,6 +188,11 @@ func decodeSlot(worker int64, text string) (s Slot, err error) {
 		return s, damaged("owner of worker id %d is %q, not 32 hexadecimal digits", worker, printable.Text(p.Owner))
 	}
 	return s, s.Check(worker)
+}
+
+func encode(record any) string {
+	text, _ := json.Marshal(record) // fails only for other types
+	return string(text)
 }
 
 func decode(text []byte, to any) error {

@@ -8,7 +8,7 @@ const (
 
 // onParts is what keeps a namespace in parts, as the center on etcd does.
 var onParts = list{title: "parts", pkg: "internal/engine", killers: "Test", mutants: []mutant{
-	{"the record of the namespace is not compared", splitGo, `compared, changed := map[string]string{rules.MetaPart: was[rules.MetaPart]}, map[string]string{}`, `compared, changed := map[string]string{}, map[string]string{}`, "PartsMetaChanges"},
+	{"the record of the namespace is not compared", splitGo, `compared, changed = map[string]string{rules.MetaPart: was[rules.MetaPart]}, map[string]string{}`, `compared, changed = map[string]string{}, map[string]string{}`, "PartsMetaChanges"},
 	{"a worker id that is lent is not compared", splitGo, `compared[name], changed[name] = was[name], value`, `changed[name] = value`, "PartsLostRace"},
 	{"a lost part that was made whole is not written", splitGo, `!ok && slot.HasMark && was[name] != ""`, `!ok && slot.HasMark && false`, "PartsAreMadeWhole"},
 	{"what an operator does makes lost parts whole", splitGo, `!ok && slot.HasMark && was[name] != ""`, `!ok && (slot.HasMark || true) && was[name] != ""`, "PartsLossOutlastsAnOperator"},

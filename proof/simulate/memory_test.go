@@ -66,11 +66,7 @@ func without(ns rules.Namespace, what Kind, worker int64) rules.Namespace {
 }
 
 func (m *Memory) Shows(what Kind, worker int64) (bool, error) {
-	parts, err := without(m.Records.Records(namespace), what, worker).Parts()
-	if err != nil {
-		return false, err
-	}
-	return shows(parts)
+	return shows(without(m.Records.Records(namespace), what, worker).Parts())
 }
 
 // shows reports whether parts of a namespace show how long grants may last.

@@ -114,11 +114,7 @@ func (s *Store) Change(namespace string, fault func(rules.Namespace) rules.Names
 		if ns.Empty() {
 			return nil
 		}
-		value, err := ns.Encode()
-		if err != nil {
-			panic(fmt.Sprintf("memcenter: namespace %q: %v", namespace, err))
-		}
-		return value
+		return ns.Encode()
 	})
 }
 
