@@ -229,16 +229,15 @@ func (h *hold) pace() time.Duration {
 
 // unseal releases worker ids unused, even after ctx has ended, but takes no longer than their
 // leases last.
-func (h *hold) unseal(ctx context.Context) error {
+func (h *hold) unseal(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(5*time.Second, h.Request.TTL))
 	defer cancel()
-	var errs []error
 	for _, g := range h.grants {
-		if err := h.Center.Release(ctx, g, g.Floor); err != nil && !errors.Is(err, lease.ErrLost) {
-			errs = append(errs, fmt.Errorf("takeover: release worker id %d of the old side, which stays leased for %v: %w", g.Worker, h.Request.TTL, err))
+		if kept := h.Center.Release(ctx, g, g.Floor); kept != nil && !errors.Is(kept, lease.ErrLost) {
+			err = errors.Join(err, fmt.Errorf("takeover: release worker id %d of the old side, which stays leased for %v: %w", g.Worker, h.Request.TTL, kept))
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // raise raises the marks of all worker ids to at least r.Mark, and keeps the grants of old.
