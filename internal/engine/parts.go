@@ -132,9 +132,7 @@ func (s *split) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, 
 	if err != nil || !ns.InOrder(now, k.incarnation, g) {
 		return g, false, nil //nolint:nilerr // the other way finds the error
 	}
-	if ns, renewed, err = ns.RenewAlone(now, k.incarnation, g); err != nil {
-		return g, false, err
-	}
+	ns, renewed, _ = ns.RenewAlone(now, k.incarnation, g) // in order, so there is no error
 	parts := ns.Parts()
 	incarnation, err := s.store.Swap(ctx, g.Namespace,
 		map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})
