@@ -1,6 +1,6 @@
 // Package search plays random histories against package rules and looks for a time of a worker id
 // that two holders may use. Package model explores all histories of a few milliseconds; this search
-// reaches those of a hundred steps, in which pins rise and fall while records are lost.
+// reaches those of fifty steps, in which pins rise and fall while records are lost.
 //
 // A seed yields members that differ in ttl, max_ttl, skew and lead, and each step: somebody borrows,
 // renews or gives back, by calls that are late, repeated or lost; time passes; the clock steps back,

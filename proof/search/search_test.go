@@ -61,5 +61,5 @@ func report(seed uint64, steps []uint64) string {
 	}
 	var trace strings.Builder
 	_, err := play(seed, steps, &trace)
-	return fmt.Sprintf("seed %d: %v\nthis history alone: go -C proof test ./search -args -first %[1]d -count 1\n%s", seed, err, trace.String())
+	return fmt.Sprintf("seed %d: %v\nthis history alone: go -C proof test ./search -args -first %[1]d -count 1\n%[3]s", seed, err, trace.String())
 }

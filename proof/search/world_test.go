@@ -28,11 +28,12 @@ type world struct {
 	tell             func(format string, args ...any)
 }
 
-// A state is what a server has on record: which raises, as bits, and until when it was the primary's.
+// A state is what a server has on record, among it raises, as bits: since when, and after which state.
 type state struct {
 	rules.Namespace
 	raises uint64
-	until  int64
+	at     int64
+	parent int
 }
 
 // A raise of the pin is used once it has been on record for as long as a grant could last before.
@@ -82,9 +83,8 @@ func newWorld(r *rand.Rand) *world {
 
 // put has the primary record something.
 func (w *world) put(ns rules.Namespace) {
-	was := &w.states[w.primary]
-	was.until = w.time
-	next, pin, before := state{Namespace: ns, raises: was.raises}, ns.Meta.Pin, was.Meta.Pin
+	was := w.states[w.primary]
+	next, pin, before := state{ns, was.raises, w.time, w.primary}, ns.Meta.Pin, was.Meta.Pin
 	if pin != (lease.Pin{}) {
 		w.skew = min(w.skew, rules.UsedHold(pin)-pin.Used().Milliseconds())
 	}
@@ -177,7 +177,7 @@ func (w *world) ask(who int) error {
 func (w *world) failover() {
 	var may []int
 	for i, s := range w.states {
-		ok := s.Meta.Pin != (lease.Pin{}) && w.time-s.until < rules.UsedHold(s.Meta.Pin)
+		ok := s.Meta.Pin != (lease.Pin{}) && w.time-w.lacks(i) < rules.UsedHold(s.Meta.Pin)
 		for r, raise := range w.raises {
 			ok = ok && (s.raises>>r&1 == 1 || w.time-raise.at < raise.before)
 		}
@@ -185,9 +185,22 @@ func (w *world) failover() {
 			may = append(may, i)
 		}
 	}
-	w.states[w.primary].until, w.servers = w.time, w.servers+1
+	w.servers++
 	w.primary = may[max(0, one(w, w.IntN(len(may)), len(may)-1-w.IntN(6), len(may)-1-w.IntN(3)))]
 	w.tell("server %d becomes the primary", w.servers)
+}
+
+// lacks returns since when a server with a state lacks what the primary has.
+func (w *world) lacks(state int) int64 {
+	since := w.time
+	for primary := w.primary; state != primary; {
+		if state > primary {
+			state = w.states[state].parent
+		} else {
+			since, primary = w.states[primary].at, w.states[primary].parent
+		}
+	}
+	return since
 }
 
 // forget loses some of the records.
