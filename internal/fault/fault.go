@@ -27,6 +27,12 @@ func CreateName(name string) string {
 // often, and computing the message may take long.
 func Told(err error) error { return printable.Error(err, strings.Clone) }
 
+// Nil reports whether v is nil, or an interface that holds a nil pointer.
+func Nil(v any) bool {
+	p := reflect.ValueOf(v)
+	return !p.IsValid() || p.Kind() == reflect.Pointer && p.IsNil()
+}
+
 // A Fault is a problem of one key of a configuration.
 type Fault struct {
 	In      string // the configuration, such as "segment: config"

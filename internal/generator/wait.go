@@ -51,24 +51,20 @@ func (g *Generator) await(ctx context.Context, t *term, v int64) error {
 		return nil
 	case errors.Is(err, ErrExhausted) && v <= t.hi:
 		moved = time.After(g.until(t, v))
-	case t.state == held, t.dropped():
-	default:
+	case t.state == held:
+	case t.state == notStarted && t.pacer != (pacer{}): // after a Drop, another range is on its way
+	default: // also before the first range, when the caller itself may be delaying the start
 		return err
 	}
 	g.waits.Add(1)
 	select {
 	case <-moved:
-		return nil
 	case <-t.ended:
-		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", g.why(t, v), context.Cause(ctx))
 	}
+	return nil
 }
-
-// dropped reports whether t follows the Drop of a range. Another range is then on its way. That
-// is not so before the first range, when the caller itself may be delaying the start.
-func (t *term) dropped() bool { return t.state == notStarted && t.pacer != (pacer{}) }
 
 // why returns the reason why t does not allow the value v, or nil during a swap.
 func (g *Generator) why(t *term, v int64) error {
