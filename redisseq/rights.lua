@@ -1,5 +1,4 @@
--- Tries the commands that leases need, but TIME and PERSIST, which every script begins with. Changes
--- nothing.
+-- Tries the commands that leases need beside those of the prelude. It changes nothing.
 local function try(name, ...)
   local reply = redis.pcall(name, ...)
   if type(reply) == 'table' and reply.err then error(name .. ': ' .. reply.err, 0) end

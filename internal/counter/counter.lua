@@ -3,24 +3,12 @@
 --
 -- state  HASH  pin (of the members), run (the incarnation), prev (the one before)
 --              quar, why (end and reason of a loss; quar is 0 once a value lies above it)
---              tick, seq (of the last value)
---              seen (TIME of the last run)
+--              tick, seq (of the last value), seen (TIME of the last run)
 --              at (the clock that the lead is measured from)
 --
--- Why values do not repeat after a loss: let latest be the greatest at of all runs, even
--- forgotten ones.
---
---  1. Every value ever given lies at or below the tick of latest plus ahead, because a
---     run gives none above the tick of its own at plus ahead.
---  2. Records are lost only while latest is at most skew above TIME, or above the at that
---     remains on record. This is an assumption.
---  3. So a loss noticed at the clock at has forgotten no value at or above
---     quar = at + (ahead + 1) ticks + skew. The next values lie in the tick of quar or
---     above.
---
--- Rule 1 alone decides when the next value is given: when at enters the tick after that
--- of (at of the loss) + skew. Rule 1 then also holds for the next loss, even one that
--- forgets this one. docs/design/protocol.md says why a shorter wait would repeat values.
+-- No value lies above the tick of at plus ahead, and a loss forgets none at or above quar: at plus
+-- ahead + 1 ticks plus skew. docs/design/protocol.md says why, and why a shorter wait would repeat
+-- values.
 --
 -- The script starts with internal/redisconn/prelude.lua. Its times are Unix microseconds of this
 -- server's clock. tick and seq are separate, because numbers are exact only up to 2^53.
@@ -65,10 +53,9 @@ seen, at = num(seen or str(now), 'the time of the last call', 9e15), num(at or '
 run, prev, why = run or '', prev or '', why or 'the reason was not on record'
 if incarnation ~= '' and run ~= incarnation then prev, run = run, incarnation end
 
--- at is TIME. If TIME was set back, at continues at half the pace until TIME has caught
--- up, so that ids continue too, and none lies more than ahead above at. A step of more
--- than a second is ignored: there were no calls, or TIME was set again. After a loss it
--- counts, because runs in between may be forgotten.
+-- at is TIME. If TIME was set back, at continues at half the pace until TIME has caught up, so that
+-- ids continue too. A step of more than a second is ignored: there were no calls, or TIME was set again.
+-- After a loss it counts, because runs in between may be forgotten.
 local step = now - seen
 if step > 0 and (step <= 1000000 or loss) then at = at + math.floor(step / 2) end
 at = num(str(math.max(at, now)), 'the clock of the lead', latest)
@@ -92,8 +79,7 @@ local function answer(...)
   return { ... }
 end
 
--- The first value follows the last one. In a new tick it starts at the low bits of the
--- sequence.
+-- The first value follows the last one. In a new tick it starts at the low bits of the sequence.
 local first, from = tick, seq + 1
 local current = tickOf(now)
 local least = math.max(current, tickOf(quarantine))

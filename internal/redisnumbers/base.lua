@@ -3,10 +3,7 @@
 local key = KEYS[1]
 
 -- less reports whether a < b.
-local function less(a, b)
-  if #a ~= #b then return #a < #b end
-  return a < b
-end
+local function less(a, b) return #a < #b or #a == #b and a < b end
 
 -- decimal checks a number that a script wrote: at most 2^63-1.
 local function decimal(value, what)

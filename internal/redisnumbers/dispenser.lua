@@ -50,12 +50,8 @@ if verb == 'install' then
 end
 
 -- A caller that knows a greater number than the next one has seen a later state.
-if not lost and h.used < h.len then
-  lost = not less(above, plus(h.first, h.used))
-elseif not lost and h.nlen > 0 then
-  lost = not less(above, h.nfirst)
-end
-if lost then
+local following = not lost and (h.used < h.len and plus(h.first, h.used) or h.nlen > 0 and h.nfirst)
+if lost or following and not less(above, following) then
   if less(top, above) then top = above end
   h = { run = incarnation, first = top, len = 0, used = 0, since = now, nfirst = '0', nlen = 0, want = '', at = now }
 end

@@ -39,8 +39,7 @@ func TestSequenceTeeth(t *testing.T) {
 
 		{"neither another server nor what a caller knows is heeded", Dispenser, lua(t,
 			`lost = incarnation ~= '' and h.run ~= incarnation`, ``,
-			`lost = not less(above, plus(h.first, h.used))`, ``,
-			`lost = not less(above, h.nfirst)`, ``,
+			`lost or following and not less(above, following)`, `lost`,
 		), Duplicate, 67},
 		{"what is given is not noted", Dispenser, lua(t, `h.used = h.used + count`, ``), Duplicate, 0},
 	} {
