@@ -142,38 +142,6 @@ func TestRenewedBeyondTheRecord(t *testing.T) {
 	require.ErrorIs(t, err, lease.ErrLost)
 }
 
-// A loss of the record of the namespace lets nobody use a raise that a replica may lack, whoever asks
-// first.
-func TestLossUsesNoRaise(t *testing.T) {
-	t.Parallel()
-	req, more := request(1), request(2)
-	more.MaxTTL = time.Hour
-	req.MaxLead, more.MaxLead = req.MaxTTL-time.Second, more.MaxTTL-time.Second
-	ns, g, err := opened(t).Acquire(now, "a", req)
-	require.NoError(t, err)
-	replica := ns
-	ns, raises, err := ns.Acquire(now, "a", more)
-	require.NoError(t, err)
-	ns, err = ns.Release(now, "a", raises, now)
-	require.NoError(t, err)
-	for ns.Meta.Pin.Change.At <= 0 {
-		ns, g, err = ns.Renew(now, "a", g)
-		require.NoError(t, err)
-	}
-	more.Owner = lease.NewOwner()
-	ns = ns.WithoutMeta()
-	lags := int64(0) // how old the replica is when the raise is used
-	for ; lags < 60_000; lags += 1000 {
-		var lent lease.Grant
-		if ns, lent, err = ns.Acquire(now+lags, "a", more); err == nil {
-			require.Greater(t, lent.Floor, now+ms(time.Hour))
-			break
-		}
-		require.ErrorAs(t, err, new(*lease.QuarantineError))
-	}
-	require.GreaterOrEqual(t, lags, ms(replica.Meta.Pin.Hold()))
-}
-
 // Before the time of a fall is set, and before it falls, all slots show that no more is used, and
 // afterwards none allows for more. Members who ask again for the greater values wait like new ones.
 func TestFallenPinIsForgotten(t *testing.T) {
@@ -184,7 +152,7 @@ func TestFallenPinIsForgotten(t *testing.T) {
 	require.NoError(t, err)
 	ns, g, err := ns.Acquire(now, "a", req)
 	require.NoError(t, err)
-	at, shown := int64(now), false // that no more is used than what the pin falls to: see TestLossUsesNoRaise
+	at, shown := int64(now), false // that no more is used than what the pin falls to
 	for ; ns.Meta.Pin.Hold() == more.Pin().Hold(); at += 1000 {
 		require.Less(t, at, int64(now+600_000))
 		for w, s := range ns.Slots {

@@ -198,29 +198,6 @@ func TestChangesDiffer(t *testing.T) {
 	}
 }
 
-// A call reads the clock before it writes. So the time from which a raise is used counts from a call
-// that found all slots to show it.
-func TestRaiseIsShownBeforeItsTimeIsSet(t *testing.T) {
-	t.Parallel()
-	ns, g, err := opened(t).Acquire(now, "a", request(1))
-	require.NoError(t, err)
-	more := request(2)
-	more.MaxTTL *= 2
-	ns, _, err = ns.Acquire(now, "a", more)
-	require.NoError(t, err)
-	raised := ns.Meta.Pin
-	require.LessOrEqual(t, raised.Change.At, int64(0))
-	shown := func() bool { return ns.Slots[0].Hold == ms(raised.Hold()) && ns.Slots[1].Hold == ms(raised.Hold()) }
-	for i := int64(1); ns.Meta.Pin.Change.At <= 0; i++ {
-		before := shown()
-		ns, g, err = ns.Renew(now+i, "a", g)
-		require.NoError(t, err)
-		require.Equal(t, before, ns.Meta.Pin.Change.At > 0)
-		require.Less(t, i, int64(5))
-	}
-	require.True(t, shown())
-}
-
 // A slot can show less than a raise when it can be used, because a write by an earlier pin was delayed. It
 // shows the raise again before that is used.
 func TestRaiseIsShownWhenItIsUsed(t *testing.T) {

@@ -115,7 +115,6 @@ var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants
 	{"a pin that may have fallen elsewhere is kept", "internal/rules/pin.go", `if c.At > 0 && now >= c.At-ms(pin.Skew) {`, `if false {`, "TestFallAndFailback"},
 	{"a pin is kept without a margin for clocks", "internal/rules/pin.go", `now >= c.At-ms(pin.Skew) {`, `now >= c.At {`, "TestLossBeforeAFall"},
 	{"a member that joins at a loss keeps a pin", "internal/rules/loss.go", `if reason != "" && from.Change.Falls {`, `if false {`, "TestFallAndFailback"},
-	{"slots show a raise as used", "internal/rules/verbs.go", `s.Hold, s.Used = ms(pin.Hold()), UsedHold(pin)`, `s.Hold, s.Used = ms(pin.Hold()), ms(pin.Hold())`, "TestLossUsesNoRaise"},
 	{"the time of a fall is set before slots show that less is used", "internal/rules/pin.go", `&& now >= pin.Change.At`, `&& now >= pin.Change.At && (!pin.Change.Falls || pin.Change.At > 0)`, "TestFallAndFailback"},
 	{"a pin falls though slots show more as used", "internal/rules/pin.go", `&& now >= pin.Change.At`, `&& now >= pin.Change.At && (!pin.Change.Falls || pin.Change.At <= 0)`, "TestFallenPinIsForgotten"},
 	{"a raise is used though a slot does not show it any more", "internal/rules/pin.go", `&& now >= pin.Change.At`, `&& now >= pin.Change.At && (pin.Change.Falls || pin.Change.At <= 0)`, "TestRaiseIsShownWhenItIsUsed"},
@@ -141,7 +140,6 @@ var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants
 	{"the loss of a lease is not seen", "internal/rules/loss.go", `if s.HasLease {`, `if true {`, "TestReasons"},
 	{"who holds by the values before a raise is stopped when the raise is forgotten", "internal/rules/pin.go", `if known.Change != (lease.PinChange{}) {`, `if known.Change.Falls {`, "TestJoined"},
 	{"a holder is stopped by a pin that allows for as much in all", "internal/rules/pin.go", `stored.Hold() < needed.Hold()`, `stored.MaxTTL < needed.MaxTTL || stored.Skew < needed.Skew`, "TestJoined"},
-	{"a raise is used though the clock was read before slots show it", "internal/rules/verbs.go", `ns.carried(pin); !all {`, `ns.carried(pin); all && !all {`, "TestRaiseIsShownBeforeItsTimeIsSet"},
 	{"free in the last millisecond of its lease", "internal/rules/rules.go", `s.Expires < now && s.Mark < now+lead`, `s.Expires <= now && s.Mark < now+lead`, "TestBoundaries"},
 	{"free in the last millisecond of its mark", "internal/rules/rules.go", `s.Expires < now && s.Mark < now+lead`, `s.Expires < now && s.Mark <= now+lead`, "TestBoundaries"},
 	{"a quarantine that ends in the millisecond before", "internal/rules/quarantine.go", `now + ms(pin.Hold())`, `now + ms(pin.Hold()) - 1`, "TestBoundaries"},
@@ -190,4 +188,5 @@ var onHistories = list{title: "limits of the rules, by search", pkg: "proof/sear
 	{"a pin falls at once", "internal/rules/pin.go", `now + ms(pin.Hold())`, `now`, "TestSearch"},
 	{"a raise is used at once", "lease/pin.go", `p.Change = PinChange{MaxTTL: was.MaxTTL, Skew: was.Skew, At: r.Owner.change()}`, `_ = was`, "TestSearch"},
 	{"a raise is used before it was on record for long", "internal/rules/pin.go", `now + ms(c.MaxTTL+c.Skew)`, `now`, "TestSearch"},
+	{"a raise is used though the clock was read before slots show it", "internal/rules/verbs.go", `ns.carried(pin); !all {`, `ns.carried(pin); all && !all {`, "TestSearch"},
 }}

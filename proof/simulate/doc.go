@@ -34,8 +34,8 @@
 //   - The center is unreachable, restarts, forgets some or all records, or is replaced by
 //     a replica that lags.
 //   - The center's clock steps. In plans that lose records it steps back by at most the
-//     skew, which is what the product promises to survive; TestLimits shows both sides of
-//     that bound. In other plans it steps by any amount.
+//     skew, which is what the product promises to survive. The variants of
+//     package model show both sides of that bound. In other plans it steps by any amount.
 //
 // In a quarter of the plans members differ in TTL, MaxTTL and skew: from the start, or by
 // deployments and rollbacks. Losses then take any of the records, and replicas lag, within what

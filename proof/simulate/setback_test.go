@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/snowflake"
 )
 
 // TestCenterSetBack checks that, after the center's clock was set back, its holder
@@ -32,4 +34,19 @@ func TestCenterSetBack(t *testing.T) {
 			})
 		}
 	}
+}
+
+const second = time.Second
+
+// fair is a plan without trouble: TTL 1 s, skew 100 ms, a fast network.
+func fair(nodes int, pool int64, faults ...Fault) Plan {
+	p := Plan{
+		Pool: pool, MaxTTL: second, Skew: second / 10, Wait: 10 * second, Length: 20 * second, Faults: faults,
+		Layout: snowflake.Layout{Epoch: 946684800000, WorkerBits: 2, SequenceBits: 2}.WithDefaults(),
+		Ahead:  5 * time.Millisecond, Net: Net{Delay: time.Millisecond},
+	}
+	for i := range nodes {
+		p.Nodes = append(p.Nodes, Node{Start: time.Duration(i) * second / 10, TTL: second, Rate: 100, Issue: 5 * time.Millisecond})
+	}
+	return p
 }

@@ -37,7 +37,6 @@ func TestTeeth(t *testing.T) {
 
 		// Centers.
 		{"no quarantine", center(noQuarantine), Duplicate, nil, 0},
-		{"extended below a quarantine", center(extendedBelow), Overlap, revivedBelow, 0},
 		{"another server not noticed", WorkerIDs{Store: newUnnoticed}, Overlap, nil, 0},
 		{"another server not noticed, Redis", WorkerIDs{Store: NewRedis, Center: neverRedis}, Overlap, nil, 0},
 		{"another server not noticed, SQLite", WorkerIDs{Store: NewSQLite, Center: neverSQLite}, Overlap, nil, 0},
@@ -225,28 +224,6 @@ func noQuarantine(w wrong) odd {
 	}}
 }
 
-// unseen carries out a verb as if nothing had been lost.
-func (w wrong) unseen(req lease.Request, verb func()) {
-	req.Owner = [16]byte{0xff} // nobody, whose renewal only looks for a loss
-	_, _ = w.store.Records.Renew(context.Background(), lease.Grant{Request: req, Worker: req.First, Token: 1})
-	var was int64
-	w.change(func(ns *rules.Namespace, _ int64) { was, ns.Meta.Quarantine = ns.Meta.Quarantine, 0 })
-	verb()
-	w.change(func(ns *rules.Namespace, _ int64) { ns.Meta.Quarantine = max(was, ns.Meta.Quarantine) })
-}
-
-// revivedBelow is a plan in which a slot is lost and its worker id lent above. Then a
-// failover restores the record of the former holder and forgets the other.
-func revivedBelow(seed int) Plan {
-	p := fair(2, 1,
-		Fault{At: 3 * second, Kind: DropLease},
-		Fault{At: 3 * second, Kind: Cut, Node: 0, For: 600 * time.Millisecond},
-		Fault{At: 3*second + 600*time.Millisecond, Kind: Failover, For: 650 * time.Millisecond},
-	)
-	p.Dice = uint64(seed)
-	return p
-}
-
 func exactStart(w wrong) odd {
 	return odd{acquire: func(ctx context.Context, req lease.Request) (lease.Grant, error) {
 		req.MaxLead = 0
@@ -258,13 +235,6 @@ func exactHolder(w wrong) odd {
 	return odd{renew: func(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 		g.MaxLead = 0
 		return w.Renew(ctx, g)
-	}}
-}
-
-func extendedBelow(w wrong) odd {
-	return odd{renew: func(ctx context.Context, g lease.Grant) (renewed lease.Grant, err error) {
-		w.unseen(g.Request, func() { renewed, err = w.Renew(ctx, g) })
-		return renewed, err
 	}}
 }
 
