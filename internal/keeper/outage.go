@@ -1,9 +1,7 @@
 package keeper
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -22,10 +20,7 @@ type outage struct {
 }
 
 // watch starts waiting for the end of the generator's new range.
-func (k *Keeper) watch(ctx context.Context, lent generator.Range) {
-	if !k.cfg.Logger.Enabled(ctx, slog.LevelError) {
-		return
-	}
+func (k *Keeper) watch(lent generator.Range) {
 	o := &k.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -56,9 +51,6 @@ func (k *Keeper) expired() {
 	o := &k.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.timer == nil { // nothing is logged
-		return
-	}
 	switch err := k.cfg.Generator.Err(); {
 	case err == nil: // already extended, perhaps by the caller; or the generator's clock is slow
 		o.timer.Reset(max(k.left(o.lent), time.Second/10))
