@@ -1,13 +1,16 @@
 package testserver
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +22,7 @@ import (
 type Galera struct {
 	Nodes []*Server
 	t     testing.TB
+	first *Server // starts the cluster anew
 }
 
 const galeraProvider = "/usr/lib/galera/libgalera_smm.so" // Debian's path; mariadb-server depends on the package
@@ -54,6 +58,9 @@ func NewGalera(t testing.TB, nodes int, args ...string) *Galera {
 					"evs.suspect_timeout=PT4S; evs.inactive_timeout=PT10S; evs.install_timeout=PT6S",
 				"--wsrep-cluster-address=gcomm://"+strings.Join(peers, ","),
 			)
+			if s == c.first {
+				argv = append(argv, "--wsrep-new-cluster")
+			}
 			return append(argv, recovered(s, append(argv, s.args...))...)
 		}
 		s := newServer(t, &e, args)
@@ -115,18 +122,41 @@ func (c *Galera) Kill() {
 	}
 }
 
-// Restart starts all nodes after Kill. They rejoin and take the data of the most
-// advanced node.
+// Restart starts all nodes after Kill: first the most advanced one, as an operator does, and then
+// the others, which take its data. They do not recover their last view, because nodes that were
+// about to drop one another when they were killed remember different ones.
 func (c *Galera) Restart() {
 	c.t.Helper()
-	errs := make([]error, len(c.Nodes))
+	errs, most := make([]error, len(c.Nodes)), int64(-1)
+	for i, s := range c.Nodes {
+		if err := os.Remove(filepath.Join(s.data(), "gvwstate.dat")); !errors.Is(err, fs.ErrNotExist) {
+			errs[i] = err
+		}
+		argv := s.engine.command(s)
+		_, text, _ := strings.Cut(argv[len(argv)-1], ":") // --wsrep-start-position=cluster:transactions
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > most {
+			c.first, most = s, n
+		}
+	}
+	defer func() { c.first = nil }()
+	if s := c.first; s != nil {
+		state := filepath.Join(s.data(), "grastate.dat")
+		text, err := os.ReadFile(state)
+		if err == nil {
+			err = os.WriteFile(state, bytes.Replace(text, []byte("safe_to_bootstrap: 0"), []byte("safe_to_bootstrap: 1"), 1), 0o644)
+		}
+		errs = append(errs, err)
+		s.Start()
+	}
 	var all sync.WaitGroup
 	for i, s := range c.Nodes {
-		all.Go(func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			errs[i] = s.start()
-		})
+		if s != c.first {
+			all.Go(func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				errs[i] = errors.Join(errs[i], s.start())
+			})
+		}
 	}
 	all.Wait()
 	if err := errors.Join(errs...); err != nil {
