@@ -59,7 +59,10 @@ func (g *Generator) Extend(prev, next Range) bool {
 		next.Worker != prev.Worker || next.Floor != prev.Floor || next.Ceiling < prev.Ceiling {
 		return false
 	}
-	t, _ := g.newTerm(next) // never an error, as prev had none
+	t, err := g.newTerm(next)
+	if err != nil {
+		return false
+	}
 	t.drops = cur.drops
 	g.setPace(t, cur.anchor+cur.lead(g.mono()))
 	g.pause(checkedExtend)

@@ -67,7 +67,7 @@ func (k *Keeper) borrow(ctx context.Context, patience time.Duration) (final bool
 		args = append(args, "ids_ahead", time.Duration(g.Floor-g.Now)*time.Millisecond)
 	}
 	k.cfg.Logger.Info("worker id borrowed", args...)
-	k.watch(lent)
+	k.watch(ctx, lent)
 	return false, nil
 }
 

@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -32,7 +31,10 @@ func (k *Keeper) Explain(err error) error {
 // DefaultHolder returns a name of this process, program@host:pid, for people who look at the
 // slots of a center.
 func DefaultHolder() string {
-	host, _ := os.Hostname()
-	h := fmt.Sprintf("%s@%s:%d", filepath.Base(os.Args[0]), cmp.Or(host, "unknown"), os.Getpid())
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	h := fmt.Sprintf("%s@%s:%d", filepath.Base(os.Args[0]), host, os.Getpid())
 	return strings.ToValidUTF8(h[:min(len(h), lease.MaxHolder)], "")
 }

@@ -30,7 +30,10 @@ func (k *Keeper) named(preposition string, err error) string {
 
 // prospect returns attributes for the log: the lease and the time when ids stop if the center
 // does not answer.
-func (k *Keeper) prospect() []any {
+func (k *Keeper) prospect(ctx context.Context) []any {
+	if !k.cfg.Logger.Enabled(ctx, slog.LevelError) {
+		return nil
+	}
 	args := []any{"namespace", k.cfg.Request.Namespace, "center", lease.Name(k.cfg.Center)}
 	if k.grant != (lease.Grant{}) {
 		args = append(args, "worker", k.grant.Worker)
@@ -63,13 +66,13 @@ func (k *Keeper) failed(ctx context.Context, what string, err error) {
 			level = slog.LevelWarn
 		}
 		st := k.Status()
-		k.cfg.Logger.Log(ctx, level, what, append(k.prospect(), "failing_since", st.FailingSince, "err", st.Err)...)
+		k.cfg.Logger.Log(ctx, level, what, append(k.prospect(ctx), "failing_since", st.FailingSince, "err", st.Err)...)
 		return
 	}
 	if first {
 		level = slog.LevelInfo
 	}
-	args := append(k.prospect(), "wait", q.Wait())
+	args := append(k.prospect(ctx), "wait", q.Wait())
 	if q.Reason == lease.NothingOnRecord && k.lent == (generator.Range{}) {
 		k.cfg.Logger.Log(ctx, level, "new namespace; waiting for its first worker id",
 			append(args, "hint", "if it is not new, check its spelling and which store this is")...)

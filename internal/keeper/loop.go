@@ -77,14 +77,14 @@ func (k *Keeper) renew(ctx context.Context) time.Duration {
 			level = slog.LevelInfo
 		}
 		k.cfg.Logger.Log(ctx, level, "lease renewed", "worker", g.Worker, "namespace", g.Namespace, "ceiling", time.UnixMilli(g.Ceiling))
-		k.watch(next)
+		k.watch(ctx, next)
 		return 0
 	case errors.Is(err, lease.ErrLost), uncovered(err):
 		if uncovered(err) {
 			k.cfg.Generator.Drop()
 		}
 		k.note(Borrowing, err)
-		k.cfg.Logger.Warn("lease lost; borrowing another worker id", append(k.prospect(), "token", k.grant.Token, "err", err)...)
+		k.cfg.Logger.Warn("lease lost; borrowing another worker id", append(k.prospect(ctx), "token", k.grant.Token, "err", err)...)
 		k.grant = lease.Grant{}
 		if k.cfg.OnLost != nil {
 			k.cfg.OnLost(err)

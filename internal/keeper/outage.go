@@ -1,7 +1,9 @@
 package keeper
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -20,7 +22,10 @@ type outage struct {
 }
 
 // watch starts waiting for the end of the generator's new range.
-func (k *Keeper) watch(lent generator.Range) {
+func (k *Keeper) watch(ctx context.Context, lent generator.Range) {
+	if !k.cfg.Logger.Enabled(ctx, slog.LevelError) {
+		return
+	}
 	o := &k.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,6 +56,9 @@ func (k *Keeper) expired() {
 	o := &k.outage
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.timer == nil { // nothing is logged
+		return
+	}
 	switch err := k.cfg.Generator.Err(); {
 	case err == nil: // already extended, perhaps by the caller; or the generator's clock is slow
 		o.timer.Reset(max(k.left(o.lent), time.Second/10))
