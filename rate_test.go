@@ -16,8 +16,9 @@ import (
 // TestFullRate: while the store answers, a worker makes all ids of its layout from the third second
 // on, whatever happened to the store, and no caller sees an expired lease.
 func TestFullRate(t *testing.T) {
-	// Few ids, so that few are to be made, and few ticks to wait for.
-	few := snowflake.Layout{TimeUnit: 10 * time.Millisecond, SequenceBits: 1, TimeBits: 41}
+	// Few ids, so that few are to be made; and few ticks to wait for, where nothing happens to the store.
+	few := snowflake.Layout{SequenceBits: 1, TimeBits: 41}
+	slow := snowflake.Layout{TimeUnit: 10 * time.Millisecond, SequenceBits: 1, TimeBits: 41}
 	for name, test := range map[string]struct {
 		layout  snowflake.Layout
 		cfg     snowlease.Config
@@ -25,14 +26,14 @@ func TestFullRate(t *testing.T) {
 		happens func(*memcenter.Center) // a minute after the start
 		seconds int
 	}{
-		"first start":                 {layout: snowflake.Layout{SequenceBits: 1, TimeBits: 41}, seconds: 35},
+		"first start":                 {layout: few, seconds: 35},
 		"4 sequence bits":             {layout: snowflake.Layout{SequenceBits: 4, TimeBits: 41}, seconds: 10},
 		"the Unix epoch":              {layout: snowflake.Layout{Epoch: snowflake.UnixEpoch, SequenceBits: 1, TimeBits: 41}, seconds: 35},
 		"ticks of 10 ms":              {layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond, SequenceBits: 4}, seconds: 35},
-		"a long max_ttl":              {layout: few, cfg: snowlease.Config{MaxTTL: 10 * time.Minute}, seconds: 45},
+		"a long max_ttl":              {layout: slow, cfg: snowlease.Config{MaxTTL: 10 * time.Minute}, seconds: 45},
 		"the long max_ttl of another": {layout: few, happens: func(c *memcenter.Center) { c.Reincarnate("1") }, other: snowlease.Config{MaxTTL: 10 * time.Minute}, seconds: 45},
-		"a long ttl":                  {layout: few, cfg: snowlease.Config{TTL: 10 * time.Minute}, seconds: 35},
-		"a lead as long as a TTL":     {layout: few, cfg: snowlease.Config{MaxAhead: 30 * time.Second}, seconds: 35},
+		"a long ttl":                  {layout: slow, cfg: snowlease.Config{TTL: 10 * time.Minute}, seconds: 35},
+		"a lead as long as a TTL":     {layout: slow, cfg: snowlease.Config{MaxAhead: 30 * time.Second}, seconds: 35},
 		"a wipe":                      {layout: few, happens: func(c *memcenter.Center) { c.Wipe() }, seconds: 35},
 		"a failover":                  {layout: few, happens: func(c *memcenter.Center) { c.Reincarnate("1") }, seconds: 35},
 		"the clock is set back":       {layout: few, happens: func(c *memcenter.Center) { c.Advance(-15 * time.Second) }, seconds: 35},
