@@ -40,9 +40,10 @@
 //	{"meta": {"format": 1, "pin", "incarnation", "former", "quarantine", "reason",
 //	          "slots": the size of the pool, "lent": the worker ids that have parts},
 //	 "0":    {"expires": when its lease ends, "mark": the latest time that its ids may carry,
-//	          "owner", "holder", "token", "since", "floor"}}
+//	          "owner", "holder", "token", "since", "floor", "hold", "used", "shape"}}
 //
-// A worker id without since is free, and owner is its last owner with the bytes reversed.
+// A worker id without since is free, and owner is its last owner with the bytes reversed. The last
+// three show what the pin allows for, in case that is lost.
 //
 // A part counts as lost if "lent" names it and it is missing. A time that is null or missing
 // counts as lost too. While a namespace is being created, its meta has only a reason.

@@ -56,6 +56,7 @@ type look struct {
 	soonest, ahead  int64 // the last millisecond before the first slot of the range is free, without and with a lead
 	greatest, least int64 // hold of the slots
 	inuse           int64 // the greatest used of the slots
+	shape           string
 	own             row
 }
 
@@ -113,7 +114,7 @@ func (s *store) load(ctx context.Context, namespace string, want engine.Want) (v
 		}
 	}
 	v = engine.View{Stamp: &engine.Stamp{}, Now: time.UnixMilli(l.own.now), Incarnation: l.incarnation}
-	v.Meta, v.Part = l.Meta, &rules.Part{Leases: l.known, Marks: l.known, Any: l.known > 0, Hold: l.greatest, Least: l.least, Used: l.inuse}
+	v.Meta, v.Shape, v.Part = l.Meta, l.shape, &rules.Part{Leases: l.known, Marks: l.known, Any: l.known > 0, Hold: l.greatest, Least: l.least, Used: l.inuse}
 	var k kept
 	switch {
 	case l.own.there:
@@ -148,7 +149,7 @@ func (s *store) look(ctx context.Context, a sqlconn.Args, want engine.Want) (l l
 	for range sqlconn.Rounds {
 		l, _, err = sqlconn.One(ctx, s.Conn, nil, "look", a, func(l *look) []any {
 			return append([]any{
-				&l.incarnation, &l.there, &l.same, &l.pin, &l.Incarnation, &l.Former, &l.Quarantine, &l.Reason, &l.known, &l.soonest, &l.ahead, &l.greatest, &l.least, &l.inuse,
+				&l.incarnation, &l.there, &l.same, &l.pin, &l.Incarnation, &l.Former, &l.Quarantine, &l.Reason, &l.known, &l.soonest, &l.ahead, &l.greatest, &l.least, &l.inuse, &l.shape,
 			}, l.own.fields()...)
 		})
 		if err == nil && l.there {
@@ -208,7 +209,7 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 	k, now := before.Kept.(kept), before.Now.UnixMilli()
 	was, is := before.Meta, after.Meta
 	a := sqlconn.Args{
-		"ns": namespace, "pool": after.Part.Leases, "known": before.Part.Leases, "greatest": before.Part.Hold, "shown": before.Part.Used, "kept": ms(is.Pin.Hold()), "inuse": rules.UsedHold(is.Pin),
+		"ns": namespace, "pool": after.Part.Leases, "known": before.Part.Leases, "greatest": before.Part.Hold, "shown": before.Part.Used, "kept": ms(is.Pin.Hold()), "inuse": rules.UsedHold(is.Pin), "shape": after.Shape,
 		"lo": now, "hi": now + ms(lease.MaxClockError), "server": before.Incarnation,
 		"pin": was.Pin.String(), "quarantine": was.Quarantine, "hold": int64(0),
 		"recorded": was.Incarnation, "incarnation": is.Incarnation, "former": is.Former, "reason": is.Reason, "until": is.Quarantine,

@@ -11,7 +11,7 @@
 --
 -- The first three always have an entry for each worker of the pool, so a loss shows in
 -- their sizes. mark and owners also have the field hold, for when meta is lost: max_ttl + skew of
--- the pin in milliseconds, a slash, and as much of that as grants keep to.
+-- the pin in milliseconds, as much of that as grants keep to, layout and pool, with slashes between.
 local lease, mark, owners, meta = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 
 -- sizes returns how many entries the first three keys have.

@@ -139,12 +139,14 @@ func read(r redisconn.Reply, pool int64, v *engine.View, k *kept) (lent, greates
 		p := v.Part
 		p.Leases, p.Marks, p.Any = min(leases, owners), marks, max(leases, owners, marks) > 0 || r[4]+r[5] != ""
 		p.Hold, p.Least, p.Used = max(a.Hold, b.Hold), min(a.Hold, b.Hold), max(a.Used, b.Used)
+		v.Shape = cmp.Or(shapeOf(r[4]), shapeOf(r[5]))
 		v.Meta = d.meta(k.meta)
 		if d.err != nil {
 			return 0, 0, d.err
 		}
 		pool = cmp.Or(v.Meta.Pin.Pool, pool)
-		if n := max(leases, marks, owners); pool > 0 && n > pool {
+		other := v.Meta.Pin.Pool == 0 && v.Shape != "" && !strings.HasSuffix(v.Shape, fmt.Sprintf(" pool=%d", pool)) // so it is refused
+		if n := max(leases, marks, owners); pool > 0 && n > pool && !other {
 			return 0, 0, fmt.Errorf("%w: the number of records for a pool of %d is %d", lease.ErrDamaged, pool, n)
 		}
 	}
@@ -192,11 +194,19 @@ func (d *decoder) meta(raw [5]string) rules.Meta {
 // hold decodes the field hold of a key with size entries, of which it is one. The rest of a lost key
 // shows nothing.
 func (d *decoder) hold(text string, size *int64) (s rules.Slot) {
-	if hold, used, _ := strings.Cut(text, "/"); text != "" {
+	if text != "" {
 		*size--
-		s.Hold, s.Used = d.number("hold of the namespace", hold), d.number("used hold of the namespace", used)
+		f := strings.SplitN(text+"/", "/", 3)
+		s.Hold, s.Used = d.number("hold of the namespace", f[0]), d.number("used hold of the namespace", f[1])
 	}
 	return s
+}
+
+// shapeOf returns the rest of a field hold.
+func shapeOf(text string) string {
+	_, text, _ = strings.Cut(text, "/")
+	_, text, _ = strings.Cut(text, "/")
+	return text
 }
 
 // slot decodes the records of a worker id, which carries the same pin as all others.
@@ -267,7 +277,7 @@ func (s store) Swap(ctx context.Context, namespace string, before engine.View, a
 		has, to := k.slots[worker], encoded(worker, slot)
 		workers, former, is = append(workers, strconv.FormatInt(worker, 10)), append(former, has[:]...), append(is, to[:]...)
 	}
-	hold := fmt.Sprintf("%d/%d", carried.Hold, carried.Used)
+	hold := fmt.Sprintf("%d/%d/%s", carried.Hold, carried.Used, after.Shape)
 	if carried.Hold == 0 || k.holds == [2]string{hold, hold} {
 		hold = ""
 	}

@@ -19,13 +19,14 @@
 SELECT COALESCE({incarnation}, ''),
        m.ns IS NOT NULL, CASE WHEN {same} THEN 1 = 1 ELSE 1 = 0 END, COALESCE(m.pin, ''), COALESCE(m.incarnation, ''), COALESCE(m.former, ''),
        COALESCE(m.quarantine_ms, 0), COALESCE(m.reason, ''),
-       s.known, s.soonest, s.ahead, s.greatest, s.least, s.inuse,
+       s.known, s.soonest, s.ahead, s.greatest, s.least, s.inuse, s.shape,
        h.slot IS NOT NULL, {now}, COALESCE(h.slot, 0), COALESCE(h.owner, ''), COALESCE(h.holder, ''), COALESCE(h.token, 0), COALESCE(h.ver, 0),
        COALESCE(h.ticket, 0), COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0), COALESCE(h.hold_ms, 0), COALESCE(h.used_ms, 0)
   FROM (SELECT COUNT(*) AS known,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms - :ahead) END), 0) AS ahead,
                COALESCE(MAX(hold_ms), 0) AS greatest, COALESCE(MIN(hold_ms), 0) AS least, COALESCE(MAX(used_ms), 0) AS inuse,
+               COALESCE(MAX(shape), '') AS shape,
                MIN(CASE WHEN slot = :slot OR owner = :owner AND expires_ms >= {now} + :skew OR owner = :spent THEN slot END) AS held
           FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool) AS s
   LEFT JOIN snowlease_meta AS m ON m.ns = :ns
@@ -92,8 +93,8 @@ RETURNING {now};
 -- name: fill
 -- Creates the missing slots. Their marks lie above all that may have been forgotten when they are
 -- created, unless hold is 0; their tokens and versions above those that were lost.
-INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms, hold_ms, used_ms)
-SELECT :ns, numbers.n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN :hold > 0 THEN {now} + :hold ELSE 0 END, :kept, :inuse
+INSERT INTO snowlease_slot (ns, slot, owner, holder, token, ver, ticket, seen_ms, since_ms, floor_ms, expires_ms, hwm_ms, hold_ms, used_ms, shape)
+SELECT :ns, numbers.n, '', '', {now}, {now}, 0, {now}, 0, 0, 0, CASE WHEN :hold > 0 THEN {now} + :hold ELSE 0 END, :kept, :inuse, :shape
   FROM ({numbers}) AS numbers
  WHERE numbers.n < :pool AND {answered} AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :newpin)
  ORDER BY numbers.n

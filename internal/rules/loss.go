@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,9 @@ import (
 // request. It starts a quarantine if records are missing or the store is a different one.
 func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lease.Request) (Namespace, lease.Pin, error) {
 	reason, from := ns.loss(now, incarnation, req.Pool), ns.Meta.Pin
+	if from == noPin && ns.Shape != "" && ns.Shape != shapeOf(req.Pin()) && !ns.Empty() {
+		return ns, from, &lease.MismatchError{Namespace: req.Namespace, Stored: pinOf(ns.Shape, req), Asked: req.Pin()}
+	}
 	if reason != "" && from.Change.Falls {
 		from = Kept(from, now, req)
 	}
@@ -28,6 +32,7 @@ func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lea
 		ns.Meta.Incarnation = incarnation
 	}
 	ns.Meta.Pin = pin
+	ns.Shape = cmp.Or(ns.Shape, shapeOf(pin))
 	if reason == "" {
 		return ns, pin, nil
 	}

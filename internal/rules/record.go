@@ -39,6 +39,7 @@ type slotPart struct {
 	Floor   int64  `json:"floor,omitempty"`
 	Hold    int64  `json:"hold,omitempty"`
 	Used    int64  `json:"used,omitempty"`
+	Shape   string `json:"shape,omitempty"`
 }
 
 // NeverLent is the part of a worker id that was not lent since its part was lost.
@@ -94,7 +95,7 @@ func (ns Namespace) Parts() map[string]string {
 		if s == (Slot{}) { // the part is lost
 			continue
 		}
-		p := slotPart{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.Floor, Hold: s.Hold, Used: s.Used}
+		p := slotPart{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.Floor, Hold: s.Hold, Used: s.Used, Shape: ns.Shape}
 		if s.HasLease {
 			p.Expires = &s.Expires
 		}
@@ -133,9 +134,11 @@ func OfParts(parts map[string]string) (Namespace, error) {
 		if err != nil || w < 0 || w >= MaxPool || strconv.Itoa(w) != name {
 			return Namespace{}, damaged("there is a record %q, which is no worker id", printable.Text(name))
 		}
-		if found[w], err = decodeSlot(int64(w), text); err != nil {
+		var shape string
+		if found[w], shape, err = decodeSlot(int64(w), text); err != nil {
 			return Namespace{}, err
 		}
+		ns.Shape = max(ns.Shape, shape)
 		slots = max(slots, w+1)
 	}
 	if m.Pin != "" && slots > m.Slots {
@@ -172,10 +175,10 @@ func decodeMeta(text string) (m metaPart, meta Meta, err error) {
 	return m, meta, err
 }
 
-func decodeSlot(worker int64, text string) (s Slot, err error) {
+func decodeSlot(worker int64, text string) (s Slot, shape string, err error) {
 	var p slotPart
 	if err := decode([]byte(text), &p); err != nil {
-		return s, err
+		return s, "", err
 	}
 	s = Slot{HasLease: p.Expires != nil, HasMark: p.Mark != nil, Holder: p.Holder, Token: p.Token, Since: p.Since, Floor: p.Floor, Hold: p.Hold, Used: p.Used}
 	if s.HasLease {
@@ -185,9 +188,9 @@ func decodeSlot(worker int64, text string) (s Slot, err error) {
 		s.Mark = *p.Mark
 	}
 	if n, err := hex.Decode(s.Owner[:], []byte(p.Owner[:min(len(p.Owner), 32)])); err != nil || len(p.Owner) != 2*n || n != 0 && n != 16 {
-		return s, damaged("owner of worker id %d is %q, not 32 hexadecimal digits", worker, printable.Text(p.Owner))
+		return s, "", damaged("owner of worker id %d is %q, not 32 hexadecimal digits", worker, printable.Text(p.Owner))
 	}
-	return s, s.Check(worker)
+	return s, p.Shape, s.Check(worker)
 }
 
 func encode(record any) string {

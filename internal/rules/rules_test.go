@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -155,21 +156,32 @@ func TestValues(t *testing.T) {
 	require.True(t, Namespace{Slots: make([]Slot, 2)}.Empty())
 }
 
-// A pool lowered when the pin was lost keeps the records above it.
-func TestPoolLoweredAfterLoss(t *testing.T) {
+// Whoever the pin refuses stays refused when that is lost, as long as a slot is left that was lent.
+func TestShapeOutlivesThePin(t *testing.T) {
 	t.Parallel()
-	ns, _, err := opened(t).Acquire(now, "a", request(1))
+	ns, g, err := opened(t).Acquire(now, "a", request(1))
 	require.NoError(t, err)
-	ns, g, err := ns.Acquire(now, "a", request(2))
+	lost, err := Decode(ns.WithoutMeta().Encode())
 	require.NoError(t, err)
-	lower := request(3)
-	lower.Pool, lower.Last = 1, 0
-	ns, _, err = ns.WithoutMeta().Acquire(now, "a", lower)
-	require.Error(t, err)
-	require.Len(t, ns.Slots, 2)
-	_, _, err = ns.Renew(now, "a", g)
+	for want, change := range map[string]func(*lease.Request){
+		"is pinned to layout={l}, but this process asks for layout={another}": func(r *lease.Request) { r.Layout = "another" },
+		"is pinned to pool=2, but this process asks for pool=1":               func(r *lease.Request) { r.Pool, r.Last = 1, 0 },
+	} {
+		other := request(3)
+		change(&other)
+		for _, left := range []Namespace{lost, ns.WithoutMeta()} {
+			after, _, err := left.Acquire(now, "a", other)
+			require.ErrorAs(t, err, new(*lease.MismatchError))
+			require.ErrorContains(t, err, want)
+			require.True(t, after.Equal(left))
+		}
+		_, _, err = Namespace{Shape: ns.Shape}.Acquire(now, "a", other)
+		require.ErrorAs(t, err, new(*lease.QuarantineError), "all is lost")
+	}
+	_, _, err = lost.Renew(now, "a", g)
+	require.NotErrorIs(t, err, lease.ErrLost)
 	mismatch := (*lease.MismatchError)(nil)
-	require.ErrorAs(t, err, &mismatch, "it keeps its ceiling and learns why")
+	require.False(t, errors.As(err, &mismatch))
 }
 
 // TestChoiceBeside: who has lost a race chooses among all that are free, and of its range only.

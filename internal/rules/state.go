@@ -13,6 +13,7 @@ var noPin lease.Pin
 // is a value: no method changes its receiver.
 type Namespace struct {
 	Meta  Meta
+	Shape string // what slots show of the layout and the pool
 	Slots []Slot // by worker id, or in the order of Part.Workers
 	Part  *Part  // nil if Slots are all there are
 }

@@ -197,7 +197,7 @@ func (ns Namespace) Init(incarnation string, req lease.Request) (Namespace, erro
 	if !ns.Empty() || ns.Meta.Reason != "" {
 		return ns, lease.ErrExists
 	}
-	ns.Meta, ns.Slots = Meta{Pin: req.Pin(), Incarnation: incarnation}, nil
+	ns.Meta, ns.Shape, ns.Slots = Meta{Pin: req.Pin(), Incarnation: incarnation}, shapeOf(req.Pin()), nil
 	if ns.Part != nil {
 		ns = ns.parted(func(p *Part) { p.Workers = nil })
 	}

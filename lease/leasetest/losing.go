@@ -10,6 +10,22 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
+// pinLost tests that the slots that are left show the layout and the pool.
+func pinLost(t *testing.T, b *bench) {
+	s := b.open(t, 2, above)
+	g := s.acquire()
+	b.Drop(t, s.base.Namespace, Meta)
+	for _, other := range []change{
+		func(r *lease.Request) { r.Layout += " of others" },
+		func(r *lease.Request) { r.Pool, r.First, r.Last = 1, 0, 0 },
+		func(r *lease.Request) { r.Pool = 3 },
+	} {
+		_, err := s.tryAcquire(other)
+		require.ErrorAs(t, err, new(*lease.MismatchError))
+	}
+	s.goesOn(g, s.requireQuarantine(exact))
+}
+
 // losing returns the promises that hold when a namespace loses some of its records.
 func losing() []promise {
 	var promises []promise
@@ -29,6 +45,7 @@ func losing() []promise {
 	}
 	return append(promises,
 		promise{says: "the loss of holders lends nothing twice", prove: ownersLost},
+		promise{says: "the loss of the record of the namespace lets in no other layout or pool", prove: pinLost},
 		promise{says: "the loss of one record leaves the others", by: lists, prove: func(t *testing.T, b *bench) {
 			for _, what := range []Records{OneSlot, OneMark} {
 				oneRecordLost(t, b, what)

@@ -1,0 +1,20 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/snowlease/snowlease/lease"
+)
+
+// shapeOf returns what a slot shows of a pin besides its times, for when the record of the namespace
+// is lost: members of another layout or pool are refused then, too.
+func shapeOf(pin lease.Pin) string {
+	text, _, _ := strings.Cut(pin.String(), " max_ttl=")
+	return text
+}
+
+// pinOf returns a pin of that shape, with the times of a request.
+func pinOf(shape string, req lease.Request) lease.Pin {
+	return lease.ParsePin(fmt.Sprintf("%s max_ttl=%v skew=%v", shape, req.MaxTTL, req.Skew))
+}
