@@ -61,6 +61,7 @@ func newGalera(t *testing.T) *arena {
 		}
 		return nil
 	}, func(_ context.Context, s *testserver.Server, _ *rand.Rand) error {
+		c.Heal(others(c.Nodes, s))
 		s.Start()
 		return nil
 	})

@@ -135,6 +135,7 @@ func numbersOf(ctx context.Context, o order, all *opened) (source, error) {
 		return nil, err
 	}
 	*all = append(*all, pool)
+	pool.SetMaxIdleConns(1) // PostgreSQL forks for each connection: the twenty statements here took seconds on a busy machine
 	center, err := dbseq.New(pool, dbseq.Postgres)
 	if err != nil {
 		return nil, err

@@ -59,12 +59,12 @@ func (s store) redis() redis.UniversalClient {
 	return redis.NewClient(&redis.Options{Addr: s.Addrs[0], Dialer: dial, ContextTimeoutEnabled: true})
 }
 
-// pool opens a database that keeps one idle connection: a server accepts about a hundred, and one that
-// forks for each statement takes seconds to open a stream on a busy machine.
+// pool opens a database that keeps no idle connections, because a server accepts a few
+// hundred.
 func (s store) pool() (*sql.DB, error) {
 	pool, err := sql.Open(s.driver(), s.DSN)
 	if err == nil {
-		pool.SetMaxIdleConns(1)
+		pool.SetMaxIdleConns(0)
 	}
 	return pool, err
 }
