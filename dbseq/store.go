@@ -242,7 +242,12 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 			return err
 		})
 	default:
-		err = s.rewrite(ctx, a, was != is, carries(before.Part, after.Part), puts)
+		if is.Pin.Retired {
+			_, err = s.Exec(ctx, nil, "retire", a)
+		}
+		if err == nil {
+			err = s.rewrite(ctx, a, was != is, carries(before.Part, after.Part), puts)
+		}
 	}
 	if err != nil || begins {
 		tickets = []int64{k.ticket}

@@ -19,7 +19,7 @@ CREATE TABLE snowlease_slot (
   hwm_ms     BIGINT NOT NULL, -- the mark: no id of this worker lies above it
   hold_ms    BIGINT NOT NULL DEFAULT 0, -- max_ttl and skew of the pin that the row carries
   used_ms    BIGINT NOT NULL DEFAULT 0, -- as much of that as grants keep to
-  shape      TEXT, -- layout and pool of the pin
+  shape      TEXT, -- layout and pool of the pin, or that it is retired
   PRIMARY KEY (ns, slot)
 ) WITH (fillfactor = 50);
 

@@ -110,6 +110,10 @@ RETURNING {now};
 UPDATE snowlease_slot SET hold_ms = :kept, used_ms = :inuse
  WHERE ns = :ns AND slot BETWEEN :from AND :to AND (hold_ms <> :kept OR used_ms <> :inuse) AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :newpin);
 
+-- name: retire
+-- Has the slots show the end of the namespace, before its row does.
+UPDATE snowlease_slot SET shape = :newpin WHERE ns = :ns;
+
 -- name: slots
 SELECT 1 = 1, {now}, slot, owner, holder, token, ver, ticket, since_ms, floor_ms, expires_ms, hwm_ms, hold_ms, used_ms
   FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool ORDER BY slot LIMIT :pool;

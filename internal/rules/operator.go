@@ -48,6 +48,7 @@ func (ns Namespace) Retire(reason string) (Namespace, error) {
 	}
 	if !ns.Meta.Pin.Retired {
 		ns.Meta.Pin = lease.Pin{Retired: true, Reason: printable.Text(reason)}
+		ns.Shape = shapeOf(ns.Meta.Pin)
 	}
 	return ns, nil
 }

@@ -184,6 +184,24 @@ func TestShapeOutlivesThePin(t *testing.T) {
 	require.False(t, errors.As(err, &mismatch))
 }
 
+// TestRetiredWithoutItsRecord: a namespace that was retired stays so while any slot is left that was leased.
+func TestRetiredWithoutItsRecord(t *testing.T) {
+	t.Parallel()
+	ns, g, err := opened(t).Acquire(now, "a", request(1))
+	require.NoError(t, err)
+	ns, err = ns.Retire("moved")
+	require.NoError(t, err)
+	lost, err := Decode(ns.WithoutMeta().Encode())
+	require.NoError(t, err)
+	var mismatch *lease.MismatchError
+	_, _, err = lost.Acquire(now, "a", request(2))
+	require.ErrorAs(t, err, &mismatch)
+	require.Equal(t, ns.Meta.Pin, mismatch.Stored)
+	_, _, err = lost.Renew(now, "a", g)
+	require.ErrorAs(t, err, &mismatch)
+	require.Equal(t, ns.Meta.Pin, mismatch.Stored)
+}
+
 // TestChoiceBeside: who has lost a race chooses among all that are free, and of its range only.
 func TestChoiceBeside(t *testing.T) {
 	t.Parallel()

@@ -113,6 +113,9 @@ func operating() []promise {
 			_, err = op.Quarantine(t.Context(), s.base.Namespace, "by hand")
 			require.ErrorContains(t, err, "retired: moved to orders-2")
 			s.requireMark(g.Worker, g.Ceiling, "the mark stays")
+			b.Drop(t, s.base.Namespace, Meta)
+			_, err = s.tryAcquire()
+			require.ErrorContains(t, err, "retired: moved to orders-2", "the slots show it")
 		}},
 		{says: "ranges are disjoint whatever operators do", prove: func(t *testing.T, b *bench) {
 			s, op := b.open(t, 3, maxTTL(short), above), operator(t, b)

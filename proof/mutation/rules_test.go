@@ -117,6 +117,8 @@ var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants
 	{"a member that joins at a loss keeps a pin", "internal/rules/loss.go", `if reason != "" && from.Change.Falls {`, `if false {`, "TestFallAndFailback"},
 	{"the time of a fall is set before slots show that less is used", "internal/rules/pin.go", `&& now >= pin.Change.At`, `&& now >= pin.Change.At && (!pin.Change.Falls || pin.Change.At > 0)`, "TestFallAndFailback"},
 	{"a lost pin lets in another layout", "internal/rules/loss.go", `ns.Shape != shapeOf(req.Pin())`, `false`, "TestShapeOutlivesThePin"},
+	{"a retired namespace shows its layout", "internal/rules/operator.go", `ns.Shape = shapeOf(ns.Meta.Pin)`, ``, "TestRetiredWithoutItsRecord"},
+	{"a retired namespace without its record is of another layout", "internal/rules/shape.go", `pin.Retired {`, `false {`, "TestRetiredWithoutItsRecord"},
 	{"what is wiped refuses another layout", "internal/rules/loss.go", ` && !ns.Empty() {`, ` {`, "TestShapeOutlivesThePin"},
 	{"slots show no layout", "internal/rules/record.go", `Used: s.Used, Shape: ns.Shape}`, `Used: s.Used}`, "TestShapeOutlivesThePin"},
 	{"a pin falls though slots show more as used", "internal/rules/pin.go", `&& now >= pin.Change.At`, `&& now >= pin.Change.At && (!pin.Change.Falls || pin.Change.At <= 0)`, "TestFallenPinIsForgotten"},

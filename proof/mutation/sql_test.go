@@ -72,6 +72,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"slots do not show a raise", "dbseq/sql/lease.sql#carry", `(hold_ms <> :kept OR used_ms <> :inuse)`, `hold_ms < 0`, onTheClock + "a raise outlives the records of its member and of the namespace"},
 	{"the end of a raise is decided on another server", statements + "#meta", ` AND {answered}`, ` AND COALESCE(:server, '') >= ''`, between + "another server, to which the slots that show a raise have not come/sqlite"},
 	{"the end of a raise is decided long after it was seen", "dbseq/store.go", `a["hi"] = now + pinTime`, ``, between + "a pause before the end of a raise is decided/sqlite"},
+	{"slots show no retirement", "dbseq/store.go", `if is.Pin.Retired {`, `if false {`, "TestOperator/sqlite/operator/a retired namespace lends nothing and says why"},
 	{"slots show no layout", statements + "#fill", `:kept, :inuse, :shape`, `:kept, :inuse, NULL`, onTheClock + "the loss of the record of the namespace lets in no other layout or pool"},
 	{"one slot that shows a raise stands for all", statements + "#look", `COALESCE(MIN(hold_ms), 0) AS least`, `COALESCE(MAX(hold_ms), 0) AS least`, onTheClock + "a raise outlives the records of its member and of the namespace"},
 	{"what slots show counts for nothing", statements + "#look", `COALESCE(MAX(hold_ms), 0) AS greatest`, `0 AS greatest`, onTheClock + "a raise outlives the records of its member and of the namespace"},
