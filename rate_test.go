@@ -16,6 +16,7 @@ import (
 // TestFullRate: while the store answers, a worker makes all ids of its layout from the third second
 // on, whatever happened to the store, and no caller sees an expired lease.
 func TestFullRate(t *testing.T) {
+	t.Parallel()
 	// Few ids, so that few are to be made; and few ticks to wait for, where nothing happens to the store.
 	few := snowflake.Layout{SequenceBits: 1, TimeBits: 41}
 	slow := snowflake.Layout{TimeUnit: 10 * time.Millisecond, SequenceBits: 1, TimeBits: 41}
@@ -39,6 +40,7 @@ func TestFullRate(t *testing.T) {
 		"the clock is set back":       {layout: few, happens: func(c *memcenter.Center) { c.Advance(-15 * time.Second) }, seconds: 35},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			bubble(t, func(t *testing.T) {
 				center := memcenter.New()
 				center.Intercept(func(context.Context, string, bool) error { time.Sleep(2 * time.Millisecond); return nil })
