@@ -337,9 +337,8 @@ func (s *store) Flip(t testing.TB) {
 }
 
 func TestContract(t *testing.T) {
-	for _, e := range engines {
+	for _, e := range engines { // one after another: the promises of each run in parallel
 		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
 			leasetest.Run(t, stores(t, e))
 		})
 	}
