@@ -268,28 +268,6 @@ func (c cell) filled(table, column string, keys ...any) {
 	c.holds(table, column, keys...)
 }
 
-// alike checks that the plugin does with a model what GORM does alone, and with one that
-// the database does not number too. The functions return what is to be alike.
-func (c cell) alike(numbered, filled func(*gorm.DB) any) {
-	c.Helper()
-	alone := numbered(open(c, c.dialector(), nil))
-	require.Equal(c, alone, numbered(c.db), "as GORM alone")
-	require.Equal(c, alone, filled(c.db), "with autoIncrement:false")
-}
-
-// counts describes the rows affected and the number of rows in the tables. It deletes them.
-func (c cell) counts(affected int64, tables ...string) string {
-	c.Helper()
-	stored := make([]int64, len(tables))
-	for i, table := range tables {
-		require.NoError(c, c.db.Table(table).Count(&stored[i]).Error)
-	}
-	for _, table := range slices.Backward(tables) {
-		require.NoError(c, c.db.Exec("DELETE FROM "+table).Error)
-	}
-	return fmt.Sprintf("%d affected, stored %v", affected, stored)
-}
-
 // ids lists the values of f for the rows.
 func ids[T, K any](rows []T, f func(T) K) []any {
 	out := make([]any, len(rows))

@@ -22,8 +22,8 @@
 // it. Examples are a pointer to 0, and "0" in a map that was decoded from JSON. Text that is
 // not a number is an ErrKey if the column holds numbers. The plugin does not change other keys.
 //
-// If a pointer with a zero key is listed twice, it becomes two rows, as with GORM alone. In
-// an INSERT with ON CONFLICT it becomes one.
+// A list with the same pointer to a zero key more than once is a gorm.ErrInvalidValue: list a
+// copy of the row. In an INSERT with ON CONFLICT, the pointer becomes one row.
 //
 // DryRun and ToSQL use ids too. The values keep them, and a later Create uses them.
 //

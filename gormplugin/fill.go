@@ -75,11 +75,14 @@ func (p *plugin) fillStructs(db *gorm.DB, k *key) error {
 		if err != nil {
 			return err
 		}
+		// A pointer that is listed twice took one id.
 		if filled < empty && rows.Type().Elem().Kind() == reflect.Pointer {
-			if err := k.separate(stmt, b); err != nil {
-				return err
+			if _, conflict := conflictOf(stmt); !conflict {
+				return fmt.Errorf("%w: a %s lists the same pointer more than once, and a row has one key; list it once, or a copy of the row with the key 0", gorm.ErrInvalidValue, rows.Type())
 			}
-			rows = stmt.ReflectValue
+			// GORM lists a new row that others share once for each, and inserts with ON CONFLICT.
+			rows = distinct(rows)
+			stmt.ReflectValue = rows
 		}
 	}
 	if !plain && !b.askBack(rows) {
@@ -112,48 +115,19 @@ func byValue(rows reflect.Value) error {
 	return fmt.Errorf("%w: the key of a %s passed by value cannot be set; pass a pointer", gorm.ErrInvalidValue, rows.Type())
 }
 
-// separate handles pointers that are listed twice, which took one id. An INSERT with ON
-// CONFLICT stores such a value once. Otherwise GORM stores it each time it is listed, so
-// separate replaces the repeated pointer with a copy that has its own id, unless the value
-// already had a key.
-func (k *key) separate(stmt *gorm.Statement, b *batch) error {
-	rows := stmt.ReflectValue
-	if slices.Min(k.field.StructField.Index) < 0 {
-		return nil // a copy would share the embedded pointer that has the key
-	}
-	_, conflict := conflictOf(stmt)
-	seen := map[uintptr]int{} // their indexes in list
-	list, changed := reflect.New(reflect.SliceOf(rows.Type().Elem())).Elem(), false
+// distinct returns a list of the rows without repeated pointers. The rows are pointers.
+func distinct(rows reflect.Value) reflect.Value {
+	list, seen := reflect.New(reflect.SliceOf(rows.Type().Elem())).Elem(), map[uintptr]bool{}
 	for i := range rows.Len() {
-		row := rows.Index(i)
-		place, again := seen[row.Pointer()]
-		if again && slices.Contains(b.rows, row.Pointer()) {
-			changed = true
-			if conflict {
-				continue
-			}
-			// The last row is the value itself, and its children refer to that row: GORM sets
-			// their foreign keys in turn.
-			copied := reflect.New(row.Type().Elem())
-			copied.Elem().Set(row.Elem())
-			if err := k.set(stmt.Context, k.slot(copied.Elem()), b.ids[len(b.rows)]); err != nil {
-				return err
-			}
-			b.rows = append(b.rows, copied.Pointer())
-			list.Index(place).Set(copied)
+		if row := rows.Index(i); !seen[row.Pointer()] {
+			seen[row.Pointer()] = true
+			list.Set(reflect.Append(list, row))
 		}
-		seen[row.Pointer()] = list.Len()
-		list.Set(reflect.Append(list, row))
 	}
-	if changed {
-		stmt.ReflectValue = list
-	}
-	return nil
+	return list
 }
 
-// visit counts the rows with a zero key and, if b is not nil, sets these keys in turn. A pointer
-// that is listed twice takes one id. For plain keys, it counts all rows from the first zero key
-// on, because most of them are zero too. Surplus ids are discarded.
+// visit counts the rows with a zero key and, if b is not nil, sets these keys in turn.
 func (k *key) visit(ctx context.Context, rows reflect.Value, b *batch) (empty int, err error) {
 	for i := range length(rows) {
 		row := rowAt(rows, i)
@@ -168,10 +142,7 @@ func (k *key) visit(ctx context.Context, rows reflect.Value, b *batch) (empty in
 		if !zero {
 			continue
 		}
-		if b == nil && k.plain {
-			return length(rows) - i, nil
-		}
-		if empty++; b == nil || len(b.ids) < empty {
+		if empty++; b == nil {
 			continue
 		}
 		if err := k.set(ctx, slot, b.ids[empty-1]); err != nil {

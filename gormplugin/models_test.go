@@ -250,7 +250,6 @@ type (
 		gormplugin.Model
 		Name string `gorm:"size:50;uniqueIndex"`
 	}
-	Wallet struct{ gorm.Model }
 )
 
 // Keys that people see. They need no codec.
@@ -283,7 +282,7 @@ func models() []any {
 	return []any{
 		&Plain{}, &Based{}, &Auto{}, &Int{}, &Uint{}, &Typed{}, &Snow{}, &Text{}, &Base36{}, &Base62{}, &TypedU{}, &Bytes{},
 		&TextNumber{}, &DefaultZero{}, &Pointed{}, &Null{}, &NullPointed{}, &Column{}, &Prefixed{}, &PointerBased{}, &Nested{}, &Composite{}, &Chosen{},
-		&NamedBase{}, &SerializedKey{}, &Wallet{}, &Made{}, &Required{}, &Owner{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
+		&NamedBase{}, &SerializedKey{}, &Made{}, &Required{}, &Owner{}, &Declared{}, &DeclaredText{}, &DeclaredNumber{}, &DeclaredBase36{}, &Vet{}, &Pet{}, &PetFilled{}, &PetNamed{}, &Collar{}, &Toy{}, &Bell{}, &Treat{},
 		&Hooked{}, &Stubborn{}, &Product{}, &Tag{}, &Customer{}, &Profile{}, &Order{}, &Item{}, &CustomerTag{},
 		&PublicOrder{}, &PublicLine{}, &PublicPointed{},
 	}

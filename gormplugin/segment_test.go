@@ -46,8 +46,7 @@ func TestSegmentKeys(t *testing.T) {
 	db := openSQLite(t, gormplugin.New(gen, cfg), &Numbered{}, &SegmentLine{}, &Member{}, &Coupon{})
 	rows := []Numbered{{Lines: make([]SegmentLine, 2)}, {ID: 7}, {}}
 	require.NoError(t, db.Create(&rows).Error)
-	require.Equal(t, []int64{1001, 7}, []int64{rows[0].ID, rows[1].ID})
-	require.Greater(t, rows[2].ID, int64(1001))
+	require.Equal(t, []int64{1001, 7, 1002}, []int64{rows[0].ID, rows[1].ID, rows[2].ID})
 	require.Equal(t, int64(1001), rows[0].Lines[1].NumberedID)
 	require.Greater(t, rows[0].Lines[0].ID, int64(1<<40))
 
