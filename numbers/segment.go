@@ -51,11 +51,9 @@ func NewSegment(store Store, cfg SegmentConfig) (*Segment, error) {
 		return nil, errors.New("segment: the store is nil: give one, such as Numbers of a dbseq.Center")
 	}
 	i := &Segment{cfg: cfg.withDefaults(), store: store}
-	base := time.Now()
 	i.of = prefetch.New(prefetch.Policy{
 		Strict: i.cfg.Strict,
 		Steps:  numberstore.Steps{Min: i.cfg.MinStep, Max: i.cfg.MaxStep, Cover: i.cfg.Cover}, Step: i.cfg.Step, Most: i.cfg.MaxStep,
-		Now:     func() time.Duration { return time.Since(base) },
 		Reserve: i.reserve,
 		Final: func(err error) bool {
 			// After a success, an operator may correct the setup, such as a changed password.
@@ -88,38 +86,27 @@ func (i *Segment) reserve(ctx context.Context, n, above int64) (numberstore.Rang
 // immediately with a lease.ErrSetup of the store, such as for a wrong password.
 func (i *Segment) Start(ctx context.Context) error {
 	i.of.Reopen()
-	begun, err := i.of.Start(ctx)
-	switch {
-	case err != nil:
+	if err := i.of.Start(ctx); err != nil {
 		return fmt.Errorf("segment: open %q: %w", i.cfg.key(), err)
-	case !begun:
-		return fmt.Errorf("segment: open %q: it has started before", i.cfg.key())
 	}
+	first := i.of.First
 	if i.cfg.Strict {
-		err = i.look(ctx)
-	} else {
-		err = i.of.First(ctx)
+		first = i.look
 	}
-	if err != nil {
+	if err := first(ctx); err != nil {
 		return errors.Join(fmt.Errorf("segment: open %q: %w", i.cfg.key(), unavailable(err)), i.Close())
 	}
 	return nil
 }
 
 // look returns an error if the store can provide no number until its setup is changed.
-func (i *Segment) look(ctx context.Context) (err error) {
+func (i *Segment) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	switch store := i.store.(type) {
-	case numberstore.Reader:
-		_, err = store.HighWater(ctx, i.cfg.key())
-	case interface {
-		Look(ctx context.Context, name string) error
-	}: // a dispenser
-		err = store.Look(ctx, i.cfg.key())
-	}
-	if errors.Is(err, lease.ErrSetup) {
-		return err
+	if store, ok := i.store.(numberstore.Reader); ok {
+		if _, err := store.HighWater(ctx, i.cfg.key()); errors.Is(err, lease.ErrSetup) {
+			return err
+		}
 	}
 	return nil
 }

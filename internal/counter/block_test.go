@@ -82,9 +82,8 @@ func given(t testing.TB, g *giver, cfg Config) *Counter {
 	s, err := New(client, cfg)
 	require.NoError(t, err)
 	s.of.Reserve = g.reserve
-	s.mono = func() time.Duration { return time.Duration(g.now.Load()) }
-	_, err = s.of.Start(t.Context())
-	require.NoError(t, err)
+	s.of.Now = func() time.Duration { return time.Duration(g.now.Load()) }
+	require.NoError(t, s.of.Start(t.Context()))
 	t.Cleanup(func() {
 		require.NoError(t, s.Close())
 		require.NoError(t, client.Close())

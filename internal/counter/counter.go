@@ -66,7 +66,6 @@ type Counter struct {
 	pin     string
 	args    []any // the constant arguments of the script
 	wall    func() time.Time
-	mono    func() time.Duration
 	calls   atomic.Int64
 }
 
@@ -79,7 +78,7 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	l, base := cfg.Layout, time.Now()
+	l := cfg.Layout
 	_, last := l.Ticks(0, math.MaxInt64)
 	last = min(last, 1e15) // the largest number that scripts handle exactly
 	c := &Counter{
@@ -90,7 +89,7 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 			l.TickTime(0).UnixMicro(), l.TimeUnit.Microseconds(), last,
 			l.PerTick(), int64(1) << max(0, min(8, int(l.SequenceBits)-2)), cfg.ahead(), cfg.Skew.Microseconds(), cfg.ExactTimes,
 		},
-		wall: time.Now, mono: func() time.Duration { return time.Since(base) },
+		wall: time.Now,
 	}
 	key := k.Key(cfg.Namespace, "sequence")
 	c.call = redisconn.Call{
@@ -106,7 +105,6 @@ func (c *Counter) policy() prefetch.Policy {
 		Strict: c.cfg.Prefetch == 1,
 		Steps:  numberstore.Steps{Min: 1, Max: c.cfg.Prefetch, Cover: c.cfg.MaxAge / 8, Fresh: true}, Step: 1, Most: maxCall,
 		MaxAge:     c.cfg.MaxAge,
-		Now:        func() time.Duration { return c.mono() },
 		Reserve:    func(ctx context.Context, n, above int64) (numberstore.Range, error) { return c.run(ctx, n, above, 0) },
 		Final:      c.final,
 		Retry:      time.Second,
@@ -140,8 +138,8 @@ func (c *Counter) Start(ctx context.Context) error {
 			return err
 		})
 		if err == nil || inQuarantine(err) {
-			if _, stopped := c.of.Start(ctx); stopped != nil {
-				return stopped
+			if begun := c.of.Start(ctx); errors.Is(begun, generator.ErrClosed) {
+				return begun
 			}
 		}
 		return err

@@ -23,7 +23,7 @@ func Soon(s interface {
 func (c *Counter) SetWall(now func() time.Time) { c.wall = now }
 
 // SetMono sets the clock that measures the age of blocks.
-func (c *Counter) SetMono(now func() time.Duration) { c.mono = now }
+func (c *Counter) SetMono(now func() time.Duration) { c.of.Now = now }
 
 // Reserve calls Redis once.
 func (c *Counter) Reserve(ctx context.Context, n int64) (first, got int64, err error) {

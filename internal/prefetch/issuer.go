@@ -28,7 +28,7 @@ type Policy struct {
 	// reserves it. With a MaxAge, the next numbers are reserved when half of the current ones are
 	// used, and single numbers when they are needed, so that numbers are fresh at a low rate.
 	MaxAge time.Duration
-	Now    func() time.Duration // any clock that nobody sets
+	Now    func() time.Duration // any clock that nobody sets. Default: the time since New
 	// Reserve requests up to n numbers above a given one from the store. It bounds the call.
 	Reserve func(ctx context.Context, n, above int64) (numberstore.Range, error)
 	// Final reports whether a caller must not wait for another attempt after err.
@@ -85,11 +85,11 @@ type Issuer struct {
 	cur atomic.Pointer[chunk]
 	Policy
 
-	round  atomic.Pointer[round]
-	kick   chan struct{} // one element: a chunk may be due
-	cancel context.CancelFunc
-	done   chan struct{} // closed when the goroutine has ended
-	life   sync.Mutex    // held by Start and by Close
+	round   atomic.Pointer[round]
+	kick    chan struct{}      // one element: a chunk may be due
+	cancel  context.CancelFunc // ends the goroutine
+	running sync.WaitGroup     // the goroutine
+	life    sync.Mutex         // held by Start and by Close
 
 	waits  atomic.Int64
 	above  atomic.Int64 // the greatest number that the store has issued
@@ -127,12 +127,14 @@ type round struct {
 
 // New returns an Issuer with the policy p. It issues no numbers before Start.
 func New(p Policy) *Issuer {
-	e := &Issuer{Policy: p, kick: make(chan struct{}, 1), done: make(chan struct{})}
-	e.dice = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	e, base := &Issuer{Policy: p, kick: make(chan struct{}, 1), cancel: func() {}}, time.Now()
+	if e.Now == nil {
+		e.Now = func() time.Duration { return time.Since(base) }
+	}
+	e.dice = rand.New(rand.NewPCG(uint64(base.UnixNano()), 0))
 	e.cur.Store(e.chunk(numberstore.Range{First: 1}, 0, 0))
 	e.round.Store(&round{err: p.NotStarted, done: make(chan struct{})})
 	e.stats.Step = p.Step
-	e.cancel = func() { close(e.done) }
 	return e
 }
 
@@ -147,24 +149,23 @@ func (e *Issuer) chunk(r numberstore.Range, prior int64, born time.Duration) *ch
 	return c
 }
 
-// Start makes e issue numbers until Close. It does no I/O. A second Start returns false.
-func (e *Issuer) Start(ctx context.Context) (bool, error) {
+// ErrStarted is returned by a second Start.
+var ErrStarted = errors.New("it has started before")
+
+// Start makes e issue numbers until Close. It does no I/O. Errors: Stopped, ErrStarted.
+func (e *Issuer) Start(ctx context.Context) error {
 	e.life.Lock()
 	defer e.life.Unlock()
-	switch err := e.Standing(); {
-	case err == nil:
-		return false, nil
-	case errors.Is(err, e.Stopped):
-		return false, err
+	if err := e.Standing(); !errors.Is(err, e.NotStarted) {
+		return cmp.Or(err, ErrStarted)
 	}
 	e.report(nil)
-	if e.Strict && !e.Look {
-		return true, nil
+	if !e.Strict || e.Look {
+		life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		e.cancel = cancel
+		e.running.Go(func() { e.prefetch(life, e.cur.Load()) })
 	}
-	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	e.cancel = cancel
-	go e.prefetch(life, e.cur.Load())
-	return true, nil
+	return nil
 }
 
 // Reopen lets an Issuer that was closed start again.
@@ -172,9 +173,6 @@ func (e *Issuer) Reopen() {
 	e.life.Lock()
 	defer e.life.Unlock()
 	if errors.Is(e.Standing(), e.Stopped) {
-		e.done = make(chan struct{})
-		e.cancel = func() { close(e.done) }
-		e.cur.Store(e.chunk(numberstore.Range{First: 1}, e.cur.Load().prior, 0))
 		e.report(e.NotStarted)
 	}
 }
@@ -185,8 +183,8 @@ func (e *Issuer) Close() {
 	defer e.life.Unlock()
 	if !errors.Is(e.Standing(), e.Stopped) {
 		e.cancel()
-		<-e.done
-		e.cur.Store(&chunk{prior: e.issued() + e.dropped.Load()})
+		e.running.Wait()
+		e.cur.Store(e.chunk(numberstore.Range{First: 1}, e.issued()+e.dropped.Load(), 0))
 		e.report(e.Stopped)
 	}
 }

@@ -23,7 +23,6 @@ func open(t *testing.T) *Issuer {
 	var last atomic.Int64
 	e := New(Policy{
 		Steps: numberstore.Steps{Min: 10, Max: 10, Cover: time.Second}, Step: 10, Most: 10,
-		Now: func() time.Duration { return 0 },
 		Reserve: func(_ context.Context, n, _ int64) (numberstore.Range, error) {
 			end := last.Add(n)
 			return numberstore.Range{First: end - n + 1, Last: end}, nil
@@ -32,8 +31,7 @@ func open(t *testing.T) *Issuer {
 		Retry:      time.Second,
 		NotStarted: errors.New("not started"), Stopped: errStopped,
 	})
-	_, err := e.Start(t.Context())
-	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context()))
 	t.Cleanup(e.Close)
 	return e
 }

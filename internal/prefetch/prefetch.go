@@ -18,7 +18,6 @@ type rate struct {
 // prefetch keeps one chunk reserved after the current one, which is at first the last of the
 // chain.
 func (e *Issuer) prefetch(ctx context.Context, tail *chunk) {
-	defer close(e.done)
 	var look <-chan time.Time
 	if e.Look {
 		ticker := time.NewTicker(lookTime)

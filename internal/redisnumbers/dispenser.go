@@ -129,14 +129,14 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 	}
 }
 
-// Look returns an error if Redis or the store behind it does not answer, such as a lease.ErrSetup
-// for a wrong password. numbers.OpenSegment calls it.
-func (d *Dispenser) Look(ctx context.Context, name string) error {
-	err := d.leave(ctx, name, rand.Text()) // Redis has selected nobody with that random name to fetch
+// HighWater returns the greatest number that the store behind the dispenser has issued for a name,
+// to Redis. It also asks Redis, whose errors it returns.
+func (d *Dispenser) HighWater(ctx context.Context, name string) (given int64, err error) {
+	err = d.leave(ctx, name, rand.Text()) // Redis has selected nobody with that random name to fetch
 	if reader, ok := d.store.(numberstore.Reader); ok && err == nil {
-		_, err = reader.HighWater(ctx, name)
+		given, err = reader.HighWater(ctx, name)
 	}
-	return err
+	return given, err
 }
 
 // deal runs a verb of dispenser.lua. It does not wait for replicas, because the store behind the
