@@ -149,10 +149,14 @@ func TestBadConfigNamesFieldValueAndRemedy(t *testing.T) {
 		{"local worker high", func(c *idworker.Config) { c.Mode, c.Local.Worker = idworker.ModeLocal, &big }, []string{"local.worker 32", "0 to 31"}},
 		{"sequence.worker", sequence(func(c *idworker.Config) { c.Sequence.Worker = 32 }), []string{"sequence.worker 32 is not 0 to 31"}},
 		{"sequence.worker reserved", sequence(func(c *idworker.Config) { c.Sequence.Worker, c.Reserved = 31, 1 }), []string{"sequence.worker 31 is one of the 1 reserved"}},
-		{"sequence.prefetch", sequence(func(c *idworker.Config) { c.Sequence.Prefetch = 2_000_000 }), []string{"sequence.prefetch 2000000 is not 1 to"}},
+		{"sequence.worker below 0", sequence(func(c *idworker.Config) { c.Sequence.Worker = -1 }), []string{"sequence.worker -1 is not 0 to 31"}},
+		{"sequence.prefetch", sequence(func(c *idworker.Config) { c.Sequence.Prefetch = 1<<20 + 1 }), []string{"sequence.prefetch 1048577 is not 1 to 1048576"}},
+		{"sequence.prefetch below 0", sequence(func(c *idworker.Config) { c.Sequence.Prefetch = -1 }), []string{"sequence.prefetch -1 is not 1 to"}},
 		{"sequence.max_age", sequence(func(c *idworker.Config) { c.Sequence.MaxAge = time.Millisecond }), []string{"sequence.max_age 1ms is not 10ms to 1h"}},
+		{"sequence.max_age too long", sequence(func(c *idworker.Config) { c.Sequence.MaxAge = 2 * time.Hour }), []string{"sequence.max_age 2h0m0s is not 10ms to 1h"}},
 		{"sequence workers", sequence(func(c *idworker.Config) { c.Workers = "0-3" }), []string{"workers \"0-3\""}},
 		{"sequence skew", sequence(func(c *idworker.Config) { c.Store.Skew = 2 * time.Hour }), []string{"store.skew 2h0m0s is not 1ms to 1h"}},
+		{"sequence skew below 0", sequence(func(c *idworker.Config) { c.Store.Skew = -time.Second }), []string{"store.skew -1s is not 1ms to 1h"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := idworker.Config{Namespace: "orders"}

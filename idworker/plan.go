@@ -140,7 +140,8 @@ func (p *plan) planStore(check settings.Check) {
 		}
 		unused(p, f, "store", s, defaults, "has no store", "auto, db, redis or redis-sequence")
 	case ModeRedisSequence:
-		check.Millis("store.skew", s.Skew) // planSequence checks its range
+		check.Millis("store.skew", s.Skew)
+		f.Check("store.skew", s.Skew, s.Skew < time.Millisecond || s.Skew > time.Hour, "is not 1ms to 1h")
 	default:
 		check.Skew(s.Skew, p.Lease.TTL)
 	}
@@ -167,15 +168,12 @@ func (p *plan) planSequence(f *fault.List, pool int64) {
 	p.sequence = counter.Config{
 		Namespace: p.Namespace, Layout: p.layout, Worker: p.Sequence.Worker, Prefetch: p.Sequence.Prefetch, MaxAge: p.Sequence.MaxAge,
 		MaxAhead: p.MaxAhead, Skew: p.Store.Skew, ExactTimes: p.Store.ExactTimes,
-	}.WithDefaults()
-	f.Take(p.sequence.Validate(), func(key string) string {
-		if key == "skew" {
-			return "store.skew"
-		}
-		return "sequence." + key
-	})
-	w := p.Sequence.Worker
-	f.Check("sequence.worker", w, p.Reserved > 0 && w >= pool && w < p.layout.Workers(), "is one of the %d reserved: give 0 to %d", p.Reserved, pool-1)
+	}
+	s, workers := p.Sequence, p.layout.Workers()
+	f.Check("sequence.worker", s.Worker, s.Worker < 0 || s.Worker >= workers, "is not 0 to %d, which the layout's %d worker bits hold", workers-1, p.layout.WorkerBits)
+	f.Check("sequence.worker", s.Worker, s.Worker >= pool && s.Worker < workers, "is one of the %d reserved: give 0 to %d", p.Reserved, pool-1)
+	f.Check("sequence.prefetch", s.Prefetch, s.Prefetch < 1 || s.Prefetch > counter.MaxCall, "is not 1 to %d", counter.MaxCall)
+	f.Check("sequence.max_age", s.MaxAge, s.MaxAge < 10*time.Millisecond || s.MaxAge > time.Hour, "is not 10ms to 1h")
 }
 
 // planSegments checks all fields that newNumbers uses: Namespace, whose default it applies,

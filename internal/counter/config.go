@@ -6,15 +6,14 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
 
-// Config is the configuration of a Counter; idworker.Config documents its fields. A zero field means
-// its default. Layout, Worker, MaxAhead and Skew are pinned: all members of the namespace must agree
-// on them.
+// Config is the configuration of a Counter; package idworker documents and checks its fields. A zero
+// field means its default. Layout, Worker, MaxAhead and Skew are pinned: all members of the
+// namespace must agree on them.
 type Config struct {
 	Namespace string // names the sequence, which the replicas of one or several services share. Required
 	Layout    snowflake.Layout
@@ -52,20 +51,8 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Validate applies the defaults and returns an error that joins all problems of the fields that
-// only a Counter has and of Skew, or nil. Package idworker checks the others as for a worker.
-func (c Config) Validate() error {
-	c = c.WithDefaults()
-	f := fault.List{In: "redisseq: sequence"}
-	f.Check("worker", c.Worker, c.Worker < 0 || c.Worker >= c.Layout.Workers(), "is not 0 to %d, which the layout's %d worker bits hold", c.Layout.Workers()-1, c.Layout.WorkerBits)
-	f.Check("skew", c.Skew, c.Skew < time.Millisecond || c.Skew > time.Hour, "is not 1ms to 1h")
-	f.Check("prefetch", c.Prefetch, c.Prefetch < 1 || c.Prefetch > maxCall, "is not 1 to %d", maxCall)
-	f.Check("max_age", c.MaxAge, c.MaxAge < 10*time.Millisecond || c.MaxAge > time.Hour, "is not 10ms to 1h")
-	return f.Err()
-}
-
-// maxCall is the largest number of values that one call requests.
-const maxCall = 1 << 20
+// MaxCall is the largest number of values that one call requests.
+const MaxCall = 1 << 20
 
 // ahead returns MaxAhead in ticks.
 func (c Config) ahead() int64 { return int64(c.MaxAhead / c.Layout.TimeUnit) }

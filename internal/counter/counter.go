@@ -103,7 +103,7 @@ func New(client redis.UniversalClient, cfg Config, opts ...redisseq.Option) (*Co
 func (c *Counter) policy() prefetch.Policy {
 	return prefetch.Policy{
 		Strict: c.cfg.Prefetch == 1,
-		Steps:  numberstore.Steps{Min: 1, Max: c.cfg.Prefetch, Cover: c.cfg.MaxAge / 8, Fresh: true}, Step: 1, Most: maxCall,
+		Steps:  numberstore.Steps{Min: 1, Max: c.cfg.Prefetch, Cover: c.cfg.MaxAge / 8, Fresh: true}, Step: 1, Most: MaxCall,
 		MaxAge:     c.cfg.MaxAge,
 		Reserve:    func(ctx context.Context, n, above int64) (numberstore.Range, error) { return c.run(ctx, n, above, 0) },
 		Final:      c.final,
