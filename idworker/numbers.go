@@ -16,7 +16,6 @@ import (
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
 	"github.com/snowlease/snowlease/internal/fault"
-	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/numbers"
 	"github.com/snowlease/snowlease/redisseq"
@@ -149,7 +148,14 @@ func (s *Numbers) make(c Config, o wiring) error {
 		s.byName[g.Name] = issuer
 		s.warn(g.Name, store, logged)
 	}
-	return s.makeSeries(c, db)
+	for _, g := range c.Series {
+		one, err := numbers.NewSeries(db, g)
+		if err != nil {
+			return err
+		}
+		s.series[g.Name] = one
+	}
+	return nil
 }
 
 // warn logs the warnings of a segment's store that have not been logged.
@@ -200,22 +206,6 @@ func (s *Numbers) database(c Config, o wiring, where SegmentStore) (numbers.Stor
 	}
 	s.stores = append(s.stores, own)
 	return own.Numbers(), nil
-}
-
-// makeSeries creates the series of c, which are in SQL.
-func (s *Numbers) makeSeries(c Config, db numbers.Store) error {
-	for _, cfg := range c.Series {
-		_, ok := db.(numberstore.Reader)
-		if _, onRedis := db.(*redisnumbers.Store); !ok || onRedis {
-			return fmt.Errorf("series %s: %T is no database: provide a *gorm.DB, or a numbers.Store, the Numbers of a dbseq.Center", cfg.Name, db)
-		}
-		one, err := numbers.NewSeries(db, cfg)
-		if err != nil {
-			return err
-		}
-		s.series[cfg.Name] = one
-	}
-	return nil
 }
 
 // start closes s if it fails, because fx does not stop a hook that failed to start.

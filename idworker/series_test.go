@@ -86,7 +86,7 @@ func TestSeriesFaults(t *testing.T) {
 		{`series[0].name "b" is used twice`, idworker.Config{Segments: []numbers.SegmentConfig{{Name: "b"}}, Series: []numbers.SeriesConfig{{Name: "b"}}}, nil},
 		{`segments[0].name "a.b" is the name of a scope of series a`, idworker.Config{Segments: []numbers.SegmentConfig{{Name: "a.b"}}, Series: []numbers.SeriesConfig{{Name: "a"}}}, nil},
 		{"series: no *gorm.DB", one, nil},
-		{"idworker_test.onlyStore is no database", one, stored(onlyStore{})},
+		{"series a: idworker_test.onlyStore is no database", one, stored(onlyStore{})},
 		{"series a: *redisnumbers.Store is no database", one, stored(redisStore)},
 	} {
 		c.cfg.Namespace = "orders"

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
-	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/generator"
 	"github.com/snowlease/snowlease/internal/hostclock"
 	"github.com/snowlease/snowlease/internal/numberstore"
@@ -20,7 +19,7 @@ import (
 // A Series issues numbers. It is safe for concurrent use.
 type Series struct {
 	plan
-	store  numberstore.Reader
+	store  numberstore.InTx
 	name   string       // the name in the store; a dot and the scope follow
 	copies atomic.Int64 // the number of calls of Reset
 
@@ -30,26 +29,20 @@ type Series struct {
 }
 
 // NewSeries returns the series of cfg. It does not contact the store. The Series issues no numbers
-// before Start. Errors: those of SeriesConfig.Validate, and one for a store that does not support
-// cfg.
+// before Start. Errors: those of SeriesConfig.Validate, and one for a store that is not in a
+// database.
 func NewSeries(store Store, cfg SeriesConfig) (*Series, error) {
 	p, err := cfg.parse()
 	if err != nil {
 		return nil, err
 	}
-	if fault.Nil(store) {
-		return nil, fmt.Errorf("series: the store is nil (%T): give Numbers of a dbseq.Center", store)
-	}
-	reader, ok := store.(numberstore.Reader)
+	db, ok := store.(numberstore.InTx)
 	if !ok {
-		return nil, fmt.Errorf("series: %T cannot report the last number of a scope: use Numbers of a dbseq.Center", store)
-	}
-	if _, ok := store.(numberstore.InTx); p.cfg.Gapless && !ok {
-		return nil, fmt.Errorf("series: %T has no transactions, which gapless numbers need: use Numbers of a dbseq.Center", store)
+		return nil, fmt.Errorf("series %s: %T is no database: give Numbers of a dbseq.Center", cfg.Name, store)
 	}
 	name := numberstore.Key(cfg.Namespace, cfg.Name)
 	status := Status{State: StateNotStarted, Name: name, Strict: true, Store: nameOf(store), Max: math.MaxInt64, Step: 1}
-	return &Series{plan: p, store: reader, name: name, status: status}, nil
+	return &Series{plan: p, store: db, name: name, status: status}, nil
 }
 
 // OpenSeries calls NewSeries and Start, and returns a Series that has started. Errors are those
@@ -106,8 +99,7 @@ var ErrTransaction = numberstore.ErrTransaction
 // the scope, or if it read before others took one. On MariaDB with innodb_snapshot_isolation, it
 // fails after an earlier read with REPEATABLE READ, and also after a wait with SERIALIZABLE.
 func (s *Series) NextTx(ctx context.Context, tx Tx, scope string) (Number, error) {
-	store, ok := s.store.(numberstore.InTx)
-	if !s.cfg.Gapless || !ok {
+	if !s.cfg.Gapless {
 		return Number{}, fmt.Errorf("%w: series %q is not gapless, so a rollback does not take its numbers back: call Next, or set gapless", ErrTransaction, s.name)
 	}
 	ctx, cancel := bounded.Context(ctx)
@@ -115,7 +107,7 @@ func (s *Series) NextTx(ctx context.Context, tx Tx, scope string) (Number, error
 	if err := s.ready(scope); err != nil {
 		return Number{}, s.wrap(err)
 	}
-	got, err := s.reserve(ctx, store.In(tx), scope, s.current(ctx), 1)
+	got, err := s.reserve(ctx, s.store.In(tx), scope, s.current(ctx), 1)
 	if err != nil {
 		return Number{}, s.wrap(err)
 	}
@@ -156,12 +148,22 @@ func (s *Series) fill(ctx context.Context, scope string, dst []Number) error {
 	}
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	for {
-		copies := s.copies.Load()
-		if err := s.take(ctx, scope, dst); err != nil || copies == s.copies.Load() {
+	copies, period := s.copies.Load(), s.current(ctx)
+	for rest := dst; len(rest) > 0; {
+		got, err := s.reserve(ctx, s.store, scope, period, int64(len(rest)))
+		if err != nil {
 			return err
 		}
+		if now := s.copies.Load(); now != copies {
+			rest, copies, period = dst, now, s.current(ctx)
+			continue
+		}
+		for i := range got.Len() {
+			rest[i] = s.number(scope, got.First+i)
+		}
+		rest = rest[got.Len():]
 	}
+	return nil
 }
 
 // ready returns the reason why no number of a scope can be requested, or nil.
@@ -174,21 +176,6 @@ func (s *Series) ready(scope string) error {
 	}
 	if !word(scope, maxScope) {
 		return fmt.Errorf("%w: %.60q is not up to %d characters of A-Z a-z 0-9 _ -", ErrScope, scope, maxScope)
-	}
-	return nil
-}
-
-// take fills dst from the store.
-func (s *Series) take(ctx context.Context, scope string, dst []Number) error {
-	for period := s.current(ctx); len(dst) > 0; {
-		got, err := s.reserve(ctx, s.store, scope, period, int64(len(dst)))
-		if err != nil {
-			return err
-		}
-		for i := range got.Len() {
-			dst[i] = s.number(scope, got.First+i)
-		}
-		dst = dst[got.Len():]
 	}
 	return nil
 }

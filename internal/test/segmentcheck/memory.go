@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	_ numberstore.Reader  = (*Memory)(nil)
+	_ numberstore.InTx    = (*Memory)(nil)
 	_ numberstore.Creator = (*Memory)(nil)
 )
 
@@ -71,6 +71,9 @@ func (m *Memory) HighWater(_ context.Context, name string) (int64, error) {
 	}
 	return given, nil
 }
+
+// In returns m, which knows nothing of transactions.
+func (m *Memory) In(numberstore.Tx) numberstore.Reader { return m }
 
 // Close does nothing.
 func (*Memory) Close() error { return nil }
