@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/counter"
 	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/lease"
@@ -33,9 +34,9 @@ func newCounted(p plan, o wiring) (counted, error) {
 }
 
 func (c counted) Start(ctx context.Context) ([]any, error) {
-	bounded, cancel := within(ctx, c.plan.Wait)
+	within, cancel := bounded.Start(ctx, c.plan.Wait)
 	defer cancel()
-	err := c.seq.Start(bounded)
+	err := c.seq.Start(within)
 	if err != nil {
 		_ = c.seq.Close() // always nil
 	}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/source"
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers/history"
@@ -113,9 +113,9 @@ func (b *built) start(ctx context.Context) error {
 	}
 	err := b.none
 	if err == nil {
-		bounded, cancel := within(ctx, b.Wait)
+		within, cancel := bounded.Start(ctx, b.Wait)
 		defer cancel()
-		if _, err = b.past.Since(bounded); err != nil {
+		if _, err = b.past.Since(within); err != nil {
 			err = fmt.Errorf("the next NextIDAt tries again: %w", err)
 		}
 	}
@@ -134,16 +134,4 @@ func advise(err error) error {
 		return fmt.Errorf("%w: the worker was closed, or the application has stopped: list idworker.Module before modules whose stop hooks ask", err)
 	}
 	return err
-}
-
-// within bounds ctx by wait. The result also ends slightly before ctx, because fx drops start
-// errors after the deadline.
-func within(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
-	deadline := time.Now().Add(wait)
-	if end, ok := ctx.Deadline(); ok {
-		if end = end.Add(-min(500*time.Millisecond, time.Until(end)/10)); end.Before(deadline) {
-			deadline = end
-		}
-	}
-	return context.WithDeadline(ctx, deadline)
 }

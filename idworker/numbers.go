@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/dbseq/gormdb"
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/numbers"
@@ -210,7 +211,7 @@ func (s *Numbers) database(c Config, o wiring, where SegmentStore) (numbers.Stor
 
 // start closes s if it fails, because fx does not stop a hook that failed to start.
 func (s *Numbers) start(ctx context.Context, wait time.Duration) error {
-	ctx, cancel := within(ctx, wait)
+	ctx, cancel := bounded.Start(ctx, wait)
 	defer cancel()
 	for _, n := range s.all() {
 		if err := n.Start(ctx); err != nil {

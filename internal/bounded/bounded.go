@@ -17,6 +17,16 @@ func Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, Time)
 }
 
+// Start returns a context for a start that may wait. It ends after wait, and slightly before ctx,
+// because fx drops start errors after the deadline.
+func Start(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		left := time.Until(end)
+		wait = min(wait, left-min(500*time.Millisecond, left/10))
+	}
+	return context.WithTimeout(ctx, wait)
+}
+
 // Sleep waits for d, and returns the error of ctx if that has ended.
 func Sleep(ctx context.Context, d time.Duration) error {
 	select {

@@ -90,8 +90,8 @@ const margin = time.Millisecond
 // to release.
 func outlasting(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(patience)
-	if by, ok := ctx.Deadline(); ok {
-		end = earlier(end, by.Add(-margin))
+	if by, ok := ctx.Deadline(); ok && by.Add(-margin).Before(end) {
+		end = by.Add(-margin)
 	}
 	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(answerTime, cancel) })

@@ -122,10 +122,3 @@ func (k *Keeper) jitter(least, most time.Duration) time.Duration {
 func mostly(d time.Duration) (least, most time.Duration) { return d - d/10, d }
 
 func between(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) }
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}

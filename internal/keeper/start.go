@@ -97,12 +97,9 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return k.attempted(began, context.Cause(ctx))
 	}
-	deadline := began.Add(k.cfg.Wait)
-	if end, ok := ctx.Deadline(); ok {
-		deadline = earlier(deadline, end.Add(-min(500*time.Millisecond, time.Until(end)/10)))
-	}
-	within, cancel := context.WithDeadline(ctx, deadline)
+	within, cancel := bounded.Start(ctx, k.cfg.Wait)
 	defer cancel()
+	deadline, _ := within.Deadline()
 	k.owner = [16]byte{}
 	k.pace = newPace(k.cfg.Request.TTL)
 	var reason error // the last error other than the end of the time

@@ -29,7 +29,7 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"a start that is given up leaves lent what it was not told of", "internal/keeper/start.go", "k.forsake(ctx)", "", "TestBorrowThatIsGivenUpLeavesNothingLent/the answer is lost/context"},
 	{"a stop leaves lent what a borrow after a loss was not told of", "internal/keeper/stop.go", "k.forsake(context.WithoutCancel(ctx))", "", "TestBorrowThatIsGivenUpLeavesNothingLent/the answer is lost/stop"},
 	{"gives back what a copy may use, and was not told of", "internal/keeper/borrow.go", "err == nil && !k.copied()", "err == nil", "TestBorrowThatIsGivenUpLeavesNothingLent/the answer is lost/reset"},
-	{"a start that ends after its context", "internal/keeper/start.go", `end.Add(-min(500*time.Millisecond, time.Until(end)/10))`, `end.Add(time.Second)`, "TestCenterHangsAtStart"},
+	{"a start that ends after its context", "internal/bounded/bounded.go", `left-min(500*time.Millisecond, left/10)`, `left+time.Second`, "TestCenterHangsAtStart"},
 	{"ends with the context of its start", "internal/keeper/start.go", `context.WithCancel(context.WithoutCancel(ctx))`, `context.WithCancel(ctx)`, "TestKeeperRenewsUntilItStops"},
 	{"waits for what outlasts its time", "internal/keeper/start.go", `max(again, quarantined(err))`, `again`, "TestExactTimes"},
 	{"exact times unasked", "internal/keeper/keeper.go", `if !cfg.ExactTimes {`, `if false {`, "TestStartAfterALoss"},
