@@ -2,13 +2,9 @@ package sqlconn
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,59 +51,29 @@ var sqlite = dialect{
 }
 
 // oneFile returns an error if there may be several databases: one in memory for each connection
-// of a pool, or a file in WAL mode that several paths lead to. SQLite keeps the WAL and its locks
-// next to each path, so processes on two paths do not see each other's changes, and centers on
-// them would lease the same worker ids and numbers. A file that is mounted alone into a container
-// also loses its WAL with the container. mounts lists the mount points, in the format of Linux.
+// of a pool, or a file in WAL mode that is mounted alone into a container. SQLite keeps the WAL and
+// its locks next to each path of a file, so processes on two paths do not see each other's changes,
+// and centers on them would lease the same worker ids and numbers. Such a file also loses its WAL
+// with the container. mounts lists the mount points, in the format of Linux.
 func (c *Conn) oneFile(ctx context.Context, mounts string) error {
-	file, _, err := One(ctx, c, nil, "file", nil, Column[sql.NullString])
-	if err != nil {
+	has, err := c.settings(ctx)
+	switch {
+	case err != nil:
 		return err
-	}
-	if file.String == "" {
-		if c.Pool().Stats().MaxOpenConnections == 1 {
-			return nil
-		}
+	case has["file"] == "" && c.Pool().Stats().MaxOpenConnections != 1:
 		return Advise(errors.New("each connection of the pool may have its own database in memory: put it in a file, or call SetMaxOpenConns(1) on the pool"))
+	case has["journal_mode"] == "wal" && mounted(has["file"], mounts):
+		return Advise(errors.New("the SQLite file is in WAL mode, where two paths lend the same worker ids, and is a mount point of its own: mount its folder, or use journal_mode(DELETE) everywhere"))
 	}
-	mode, _, err := One(ctx, c, nil, "journal", nil, Column[string])
-	if err != nil || mode != "wal" {
-		return err
-	}
-	what := ""
-	if n := links(file.String); n > 1 {
-		what = fmt.Sprintf("has %d hard links: remove all but one", n)
-	} else if mounted(file.String, mounts) {
-		what = "is a mount point of its own: mount its folder"
-	}
-	if what == "" {
-		return nil
-	}
-	return Advise(errors.New("the SQLite file is in WAL mode, where two paths lend the same worker ids, and " + what + ", or use journal_mode(DELETE) everywhere"))
+	return nil
 }
 
-// links returns the number of hard links of a file, or 0 if the system does not show it.
-func links(file string) uint64 {
-	info, err := os.Stat(file)
-	if err != nil {
-		return 0
-	}
-	// The type differs between systems.
-	if n := reflect.Indirect(reflect.ValueOf(info.Sys())).FieldByName("Nlink"); n.CanUint() {
-		return n.Uint()
-	}
-	return 0
-}
-
-// mounted reports whether a file is one of the mount points. Without a list of mount points, it
-// returns false.
+// mounted reports whether a file, whose links SQLite has resolved, is one of the mount points.
+// Without a list of mount points, it returns false.
 func mounted(file, mounts string) bool {
 	text, err := os.ReadFile(mounts)
 	if err != nil {
 		return false
-	}
-	if target, err := filepath.EvalSymlinks(file); err == nil {
-		file = target
 	}
 	point := strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`).Replace(file)
 	return slices.ContainsFunc(strings.Split(string(text), "\n"), func(line string) bool {

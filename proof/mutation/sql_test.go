@@ -27,7 +27,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"creates tables where a moved connection leads", "internal/sqlconn/tables.go", `if !c.Own && now.schema != h.schema {`, `if false {`, "TestMovedLaterSchema/postgres"},
 	{"starts in the schema of another client of a pooler", "internal/sqlconn/sql/postgres.sql#home", `WHEN :own = 1 THEN`, `WHEN :own < 0 THEN`, "TestSearchPathOfAnotherClient"},
 	{"takes numbers where the transaction is before a first look", segmentsGo, `case !s.conn.Answered():`, `case false:`, "TestMovedInATransaction/postgres"},
-	{"each connection has a database in memory", "internal/sqlconn/sqlite.go", `MaxOpenConnections == 1 {`, `MaxOpenConnections >= 0 {`, "TestPoolOfSQLiteInMemory"},
+	{"each connection has a database in memory", "internal/sqlconn/sqlite.go", `MaxOpenConnections != 1:`, `MaxOpenConnections < 0:`, "TestPoolOfSQLiteInMemory"},
 	{"a limit of the server cuts lists", "internal/sqlconn/mysql.go", `, sql_select_limit = 18446744073709551615`, ``, "TestSelectLimit/mariadb"},
 	{"settings that a limit has cut", "internal/sqlconn/mysql.go", `case cmp.Or(has["transaction_isolation"], has["tx_isolation"]) == "":`, `case false:`, "TestSelectLimit/mariadb"},
 	{"slots that a limit has cut", statements + "#slots", ` LIMIT :pool`, ``, "TestSelectLimit/mariadb"},
@@ -35,8 +35,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"a relative path of the folder that is current later", "internal/sqlconn/sqlite.go", `return sqlitedsn.Absolute(dsn), setup`, `_ = sqlitedsn.Absolute; return dsn, setup`, "TestChangedDirectory"},
 	{"a file whose name ends with a line break", "internal/dsn/dsn.go", `if unicode.IsControl(r) || `, `if `, "TestOpenRefuses"},
 	{"empty texts that MariaDB takes for NULL", "internal/sqlconn/mysql.go", `strings.ReplaceAll(text, "''", "SPACE(0)")`, `strings.Clone(text)`, "TestSQLModes/mariadb"},
-	{"a file with hard links", "internal/sqlconn/sqlite.go", `n > 1 {`, `n > 2 {`, "TestSQLiteReachedByTwoPaths"},
-	{"no path is looked at", "internal/sqlconn/server.go", `if c.dialect.check != nil {`, `if false {`, "TestSQLiteReachedByTwoPaths"},
+	{"no path is looked at", "internal/sqlconn/server.go", `if c.dialect.check != nil {`, `if false {`, "TestPoolOfSQLiteInMemory"},
 	// What is lent.
 	{"free though its mark is ahead", statements, "hwm_ms < {now} + :lead\n ORDER", ":lead >= 0\n ORDER", onTheClock + "a worker id that was given back is not lent while its mark is ahead"},
 	{"lends what was read, whatever was lent meanwhile", statements + "#put", `ver = :ver AND token = :wastoken AND expires_ms = :wasexpires AND hwm_ms = :wasmark`, `:ver + :wastoken + :wasexpires + :wasmark >= 0`, between + "a loan/sqlite"},
@@ -132,7 +131,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 
 // onSQLConn is what packages on SQL share, as far as its own tests see it.
 var onSQLConn = list{title: "sql connections", pkg: "internal/sqlconn", mutants: []mutant{
-	{"a file that is mounted alone", "internal/sqlconn/sqlite.go", `mounted(file.String, mounts)`, `false`, "TestFileIsAMountPoint"},
+	{"a file that is mounted alone", "internal/sqlconn/sqlite.go", `mounted(has["file"], mounts)`, `false`, "TestFileIsAMountPoint"},
 }}
 
 var sqlLoader = mutant{file: "internal/sqlconn/statement.go", rule: `append(texts, string(text))`, instead: `append(texts, mutated(string(text))...)`}

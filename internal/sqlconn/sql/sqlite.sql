@@ -6,14 +6,8 @@ SELECT COUNT(*) FROM main.sqlite_master WHERE type = 'table' AND name = :table;
 -- name: home
 SELECT 'main', 0;
 
--- name: file
--- The file of the database, empty if it is in memory.
-SELECT file FROM pragma_database_list WHERE name = 'main';
-
--- name: journal
-PRAGMA journal_mode;
-
 -- name: settings
+-- The file is empty if the database is in memory.
 SELECT 'file', COALESCE(file, '') FROM pragma_database_list WHERE name = 'main'
  UNION ALL
 SELECT 'synchronous', synchronous FROM pragma_synchronous
