@@ -295,7 +295,7 @@ func (k *key) quoted(ctx context.Context) bool {
 		return true
 	}
 	row := reflect.New(k.field.Schema.ModelType).Elem()
-	if err := k.set(ctx, k.slot(row), 1); err != nil {
+	if err := k.set(ctx, row, 1); err != nil {
 		return false
 	}
 	b, err := json.Marshal(k.field.ReflectValueOf(ctx, row).Interface())

@@ -96,8 +96,7 @@ func (p *plugin) fillOne(db *gorm.DB, k *key, row reflect.Value) error {
 	if !row.IsValid() {
 		return nil
 	}
-	slot := k.slot(row)
-	if !slot.IsZero() {
+	if zero, _ := k.empty(db.Statement.Context, row); !zero {
 		return nil
 	}
 	if !row.CanAddr() {
@@ -108,7 +107,7 @@ func (p *plugin) fillOne(db *gorm.DB, k *key, row reflect.Value) error {
 		return err
 	}
 	b.row[0] = row.UnsafeAddr()
-	return k.set(db.Statement.Context, slot, b.id[0])
+	return k.set(db.Statement.Context, row, b.id[0])
 }
 
 func byValue(rows reflect.Value) error {
@@ -134,8 +133,7 @@ func (k *key) visit(ctx context.Context, rows reflect.Value, b *batch) (empty in
 		if !row.IsValid() {
 			continue
 		}
-		slot := k.slot(row)
-		zero, err := k.empty(ctx, slot)
+		zero, err := k.empty(ctx, row)
 		if err != nil {
 			return empty, err
 		}
@@ -145,7 +143,7 @@ func (k *key) visit(ctx context.Context, rows reflect.Value, b *batch) (empty in
 		if empty++; b == nil {
 			continue
 		}
-		if err := k.set(ctx, slot, b.ids[empty-1]); err != nil {
+		if err := k.set(ctx, row, b.ids[empty-1]); err != nil {
 			return empty, err
 		}
 		b.rows = append(b.rows, row.UnsafeAddr())

@@ -100,7 +100,7 @@ func (k *key) settleFound(db *gorm.DB, rows reflect.Value, result sql.Result) er
 			continue
 		}
 		if one {
-			return k.set(stmt.Context, k.slot(row), last)
+			return k.set(stmt.Context, row, last)
 		}
 		if !k.integer {
 			return fmt.Errorf("%w: row %d of %s was found by another unique key, and MySQL does not return its %s for the rows that refer to it: query the row first",

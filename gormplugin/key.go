@@ -26,8 +26,7 @@ import (
 type kind int
 
 const (
-	kindInt kind = iota
-	kindUint
+	kindInt kind = iota // signed or not
 	kindString
 	kindScan    // with the type's Scan
 	kindConvert // with Config.Convert
@@ -39,9 +38,7 @@ type key struct {
 	field   *schema.Field
 	kind    kind
 	convert func(*schema.Field, int64) (any, error)
-	pointer bool             // the field is a pointer to kind
 	plain   bool             // an integer without pointers on the way, like most keys
-	index   []int            // the path to the field, or nil to leave it to GORM (embedded pointer, Convert)
 	gen     snowflake.Source // the source of ids, or of a segment's numbers
 	number  bool             // the column holds numbers and no text
 	integer bool             // the column and the field are both integers
@@ -91,12 +88,9 @@ func (p *plugin) newKey(s *schema.Schema, dialect string) *key {
 			return k
 		}
 	}
-	k.index = field.StructField.Index
-	if slices.Min(k.index) < 0 { // GORM marks an embedded pointer so
-		k.index = nil
-	}
 	known, err := k.classify(segment, dialect)
-	k.plain = k.index != nil && !k.pointer && (k.kind == kindInt || k.kind == kindUint)
+	// GORM marks an embedded pointer by a negative index.
+	k.plain = k.kind == kindInt && field.FieldType.Kind() != reflect.Pointer && slices.Min(field.StructField.Index) >= 0
 	switch {
 	case err != nil:
 		k.err = err
@@ -121,7 +115,7 @@ func (k *key) classify(segment bool, dialect string) (known bool, err error) {
 			return false, fmt.Errorf("%w: Config.Convert: %w", k.fault("its value cannot be made"), err)
 		}
 		if v != nil {
-			k.kind, k.index = kindConvert, nil
+			k.kind = kindConvert
 			return true, nil
 		}
 	}
@@ -129,17 +123,15 @@ func (k *key) classify(segment bool, dialect string) (known bool, err error) {
 		k.most = c.max
 	}
 	t := k.field.FieldType
-	if k.pointer = t.Kind() == reflect.Pointer; k.pointer {
+	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch {
 	case t.Kind() == reflect.String:
 		k.kind = kindString
 		return true, nil
-	case reflect.Zero(t).CanInt():
+	case reflect.Zero(t).CanInt(), reflect.Zero(t).CanUint() && t.Kind() != reflect.Uintptr:
 		k.kind = kindInt
-	case reflect.Zero(t).CanUint() && t.Kind() != reflect.Uintptr:
-		k.kind = kindUint
 	default:
 		k.kind = kindScan
 	}
@@ -168,7 +160,7 @@ func (k *key) limit(segment bool, t reflect.Type, column string) error {
 	switch {
 	case segment && bits < 64 && k.kind != kindScan:
 		most := int64(1)<<bits - 1
-		if k.kind == kindInt {
+		if reflect.Zero(t).CanInt() {
 			most >>= 1
 		}
 		k.most = min(k.most, most)
@@ -199,24 +191,12 @@ func scansIDs(t reflect.Type) bool {
 	return err == nil && (back == any(probe) || back == any(strconv.FormatInt(probe, 10)))
 }
 
-// slot returns where to set the id of a row: the field, or the whole row if reaching the
-// field allocates an embedded struct or goes through Convert.
-func (k *key) slot(row reflect.Value) reflect.Value {
-	for _, i := range k.index {
-		row = row.Field(i)
+// empty reports whether the key of a row is zero.
+func (k *key) empty(ctx context.Context, row reflect.Value) (bool, error) {
+	if k.plain {
+		return k.field.ReflectValueOf(ctx, row).IsZero(), nil
 	}
-	return row
-}
-
-// empty reports whether the key in a slot is zero.
-func (k *key) empty(ctx context.Context, slot reflect.Value) (bool, error) {
-	switch {
-	case k.plain:
-		return slot.IsZero(), nil
-	case k.index != nil:
-		return k.zero(slot.Interface())
-	}
-	value, zero := k.field.ValueOf(ctx, slot)
+	value, zero := k.field.ValueOf(ctx, row)
 	if zero {
 		return true, nil
 	}
@@ -259,42 +239,29 @@ func zeroText(text string) (zero, number bool) {
 	return number && math.Round(n) == 0, number
 }
 
-// set puts an id into a slot.
-func (k *key) set(ctx context.Context, v reflect.Value, id int64) error {
-	if k.kind == kindConvert {
-		value, err := k.value(id)
-		if err == nil {
-			err = k.field.Set(ctx, v, value)
-		}
+// set sets the key of a row to an id.
+func (k *key) set(ctx context.Context, row reflect.Value, id int64) error {
+	field := k.field.ReflectValueOf(ctx, row)
+	switch {
+	case k.plain && field.CanInt():
+		field.SetInt(id)
+		return nil
+	case k.plain:
+		field.SetUint(uint64(id))
+		return nil
+	}
+	value, err := k.value(id)
+	if err != nil {
 		return err
 	}
-	if k.index == nil {
-		v = k.field.ReflectValueOf(ctx, v)
-	}
-	if k.pointer {
-		v.Set(reflect.New(v.Type().Elem()))
-		v = v.Elem()
-	}
-	switch k.kind {
-	case kindInt:
-		v.SetInt(id)
-	case kindUint:
-		v.SetUint(uint64(id))
-	case kindString:
-		s, err := k.decimal(id)
-		if err != nil {
-			return err
-		}
-		v.SetString(s)
-	case kindScan:
-		if err := v.Addr().Interface().(sql.Scanner).Scan(id); err != nil {
-			return fmt.Errorf("%w: %w", k.fault("it refuses %d", id), err)
-		}
+	field.SetZero() // otherwise GORM would write through a pointer, which rows may share
+	if err := k.field.Set(ctx, row, value); err != nil {
+		return fmt.Errorf("%w: %w", k.fault("it refuses %v", value), err)
 	}
 	return nil
 }
 
-// value returns the id as a value for a map.
+// value returns the id as a value that GORM can set or store.
 func (k *key) value(id int64) (any, error) {
 	switch k.kind {
 	case kindString:
