@@ -148,7 +148,7 @@ func (c column) value(k *key, id int64) (any, error) {
 func (c column) holds(k *key, id int64) bool {
 	v, err := c.value(k, id)
 	if c.text || err != nil {
-		return err == nil && int64(runes(v)) <= c.max
+		return err == nil && runes(v) <= c.max
 	}
 	v, _ = driver.DefaultParameterConverter.ConvertValue(v)
 	n, err := strconv.ParseInt(fmt.Sprint(v), 10, 64)
@@ -156,9 +156,9 @@ func (c column) holds(k *key, id int64) bool {
 }
 
 // runes returns the length in characters, or in bytes for a []byte.
-func runes(v any) int {
+func runes(v any) int64 {
 	if b, ok := v.([]byte); ok {
-		return len(b)
+		return int64(len(b))
 	}
-	return utf8.RuneCountInString(fmt.Sprint(v))
+	return int64(utf8.RuneCountInString(fmt.Sprint(v)))
 }

@@ -29,8 +29,8 @@ type Config struct {
 	// context may end the wait earlier. Default: 2s.
 	Wait time.Duration `yaml:"wait" json:"wait" env:"WAIT"`
 	// Convert returns the value of a key that does not hold the plain id: text in another base,
-	// bytes, or a type of the application. The plugin first calls Convert once per model, with
-	// the id 1, and discards the value. If that value was nil without an error, the plugin
+	// bytes, or a type of the application. The plugin first calls Convert for the model, with the
+	// id 1, and discards the value. If that value was nil without an error, the plugin
 	// fills the model's keys itself. Otherwise it calls Convert for each row, and a nil value
 	// is an error. Convert must be safe for concurrent use. Text in a base above 36 needs a
 	// case-sensitive column, which is not MySQL's default. Default: none.

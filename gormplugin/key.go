@@ -7,7 +7,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -43,32 +42,18 @@ type key struct {
 	number  bool             // the column holds numbers and no text
 	integer bool             // the column and the field are both integers
 	most    int64            // the largest number that fits
-	size    int              // the number of characters or bytes that fit, or 0 if unlimited
+	size    int64            // the number of characters or bytes that fit, or 0 for numbers
 	warned  atomic.Bool
 	err     error // why a zero key cannot be filled
 }
 
-// keyOf returns the key of a model, or nil if the plugin leaves the model alone. Each INSERT looks
-// it up, in a map that does not change, because a lookup in a sync.Map takes longer.
+// keyOf returns the key of a model, or nil if the plugin leaves the model alone.
 func (f *filler) keyOf(stmt *gorm.Statement) *key {
-	if k, ok := (*f.keys.Load())[stmt.Schema]; ok {
-		return k
+	k, ok := f.keys.Load(stmt.Schema)
+	if !ok {
+		k, _ = f.keys.LoadOrStore(stmt.Schema, f.newKey(stmt.Schema, stmt.Name()))
 	}
-	return f.learn(stmt.Schema, stmt.Name())
-}
-
-// learn adds the key of a model to a copy of the map. The map stays small, because GORM keeps one
-// Schema per model.
-func (f *filler) learn(s *schema.Schema, dialect string) *key {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	keys := maps.Clone(*f.keys.Load())
-	if k, ok := keys[s]; ok {
-		return k
-	}
-	keys[s] = f.newKey(s, dialect)
-	f.keys.Store(&keys)
-	return keys[s]
+	return k.(*key)
 }
 
 func (p *plugin) newKey(s *schema.Schema, dialect string) *key {
@@ -106,8 +91,8 @@ func (p *plugin) newKey(s *schema.Schema, dialect string) *key {
 func (k *key) classify(segment bool, dialect string) (known bool, err error) {
 	c := columnOf(dialect, k.field)
 	k.number = c.number
-	if c.text && c.max < math.MaxInt32 {
-		k.size = int(c.max)
+	if c.text {
+		k.size = c.max
 	}
 	if k.convert != nil {
 		v, err := k.convert(k.field, 1)
@@ -138,8 +123,8 @@ func (k *key) classify(segment bool, dialect string) (known bool, err error) {
 	if err := k.limit(segment, t, c.name); err != nil {
 		return false, err
 	}
-	if c.text && k.size > 0 && k.size < 19 {
-		k.most = min(k.most, int64(math.Pow10(k.size))-1)
+	if c.text && c.max < 19 {
+		k.most = min(k.most, int64(math.Pow10(int(c.max)))-1)
 	}
 	k.integer = c.whole
 	return k.kind != kindScan || scansIDs(t), nil
@@ -318,19 +303,19 @@ func (k *key) warn(db *gorm.DB) {
 // error it returns the faulty field.
 func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 	field = s.PrioritizedPrimaryField
-	var chosen []*schema.Field
-	tags := map[*schema.Field]string{}
 	for _, f := range s.PrimaryFields {
-		tag, ok := tagOf(s, f)
-		_, segment := segmentOf(tag)
+		t := tagOf(s, f)
+		_, segment := segmentOf(t)
 		switch {
-		case !ok:
-		case tag == "true" || segment:
-			chosen, tags[f] = append(chosen, f), tag
-		case tag != "-":
-			return f, "", keyFault(f, "the tag idworker:%q is unknown; use \"true\", \"segment=\" with a name, or \"-\"", tag)
-		case f == field:
+		case t == "-" && f == field:
 			field = nil
+		case t == "" || t == "-":
+		case t != "true" && !segment:
+			return f, "", keyFault(f, "the tag idworker:%q is unknown; use \"true\", \"segment=\" with a name, or \"-\"", t)
+		case tag == "" || f == s.PrioritizedPrimaryField:
+			field, tag = f, t
+		case field != s.PrioritizedPrimaryField:
+			return f, "", keyFault(f, "it is tagged idworker:%q as %s is; tag one field of the key only", t, field.Name)
 		}
 	}
 	for _, f := range s.Fields {
@@ -338,14 +323,7 @@ func findField(s *schema.Schema) (field *schema.Field, tag string, err error) {
 			return f, "", keyFault(f, "it is tagged idworker:%q but is not a primary key; tag it gorm:\"primaryKey\" as well", tag)
 		}
 	}
-	switch {
-	case len(chosen) == 0 || tags[field] != "":
-		return field, tags[field], nil
-	case len(chosen) == 1:
-		return chosen[0], tags[chosen[0]], nil
-	}
-	second := chosen[1]
-	return second, "", keyFault(second, "it is tagged idworker:%q as %s is; tag one field of the key only", tags[second], chosen[0].Name)
+	return field, tag, nil
 }
 
 // segment returns the source of the named segment.
@@ -366,9 +344,9 @@ func segmentOf(tag string) (name string, ok bool) {
 	return name, ok && name != ""
 }
 
-// tagOf returns the field's tag. The tag of an embedded struct around the field takes
+// tagOf returns the field's tag, or "". The tag of an embedded struct around the field takes
 // precedence, since the fields of a base such as gorm.Model cannot be tagged.
-func tagOf(s *schema.Schema, f *schema.Field) (tag string, ok bool) {
+func tagOf(s *schema.Schema, f *schema.Field) string {
 	t := s.ModelType
 	for _, name := range f.BindNames {
 		if t.Kind() == reflect.Pointer {
@@ -378,12 +356,12 @@ func tagOf(s *schema.Schema, f *schema.Field) (tag string, ok bool) {
 		if !found {
 			break
 		}
-		if tag, ok = sf.Tag.Lookup("idworker"); ok {
-			return tag, true
+		if tag := sf.Tag.Get("idworker"); tag != "" {
+			return tag
 		}
 		t = sf.Type
 	}
-	return "", false
+	return ""
 }
 
 // hasSource reports whether a key has another source: the database, the row that it refers to

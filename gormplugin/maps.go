@@ -15,16 +15,10 @@ func mapsOf(dest any) ([]map[string]any, bool) {
 	case map[string]any:
 		return []map[string]any{d}, true
 	case *map[string]any:
-		if d == nil {
-			return nil, false // GORM reports it
-		}
 		return []map[string]any{*d}, true
 	case []map[string]any:
 		return d, true
 	case *[]map[string]any:
-		if d == nil {
-			return nil, false
-		}
 		return *d, true
 	}
 	return nil, false

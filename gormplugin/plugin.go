@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/schema"
 
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/snowflake"
@@ -70,7 +68,6 @@ func (p *plugin) Initialize(db *gorm.DB) error {
 	//  2. Settle: maps.go, upsert.go and found.go give values the keys of their rows, and
 	//     batch.go clears ids that no row has.
 	f := &filler{plugin: p}
-	f.keys.Store(&map[*schema.Schema]*key{})
 	// Before("*") runs before BEGIN, so that waiting for ids holds no connection. Other
 	// anchors are absent with SkipDefaultTransaction.
 	if err := db.Callback().Create().Before("*").Register("idworker:fill", f.fill); err != nil {
@@ -83,8 +80,7 @@ func (p *plugin) Initialize(db *gorm.DB) error {
 // A filler is a plugin on one database. Its state is freed with the *gorm.DB.
 type filler struct {
 	*plugin
-	keys atomic.Pointer[map[*schema.Schema]*key] // learn replaces the map
-	mu   sync.Mutex                              // of learn
+	keys sync.Map // from *schema.Schema, of which GORM keeps one for each model, to *key
 }
 
 // excluded reports whether the statement inserts into a table of Config.Exclude.

@@ -72,7 +72,9 @@ var onGormplugin = list{title: "gormplugin", pkg: "gormplugin", mutants: []mutan
 	{"config.go: a condition negated in Validate", "gormplugin/config.go", `c.Wait < 0, "wait`, `c.Wait >= 0, "wait`, "TestBatchBelongsToItsStatement"},
 	{"column.go: a condition negated in columnOf", "gormplugin/column.go", `if c.text && f.Size > 0 {`, `if !(c.text && f.Size > 0) {`, "TestBatchBelongsToItsStatement"},
 	{"key.go: a bound moved in limit", "gormplugin/key.go", `case !segment && k.most <= math.MaxUint32:`, `case !segment || k.most <= math.MaxUint32:`, "TestBatchBelongsToItsStatement"},
-	{"key.go: a bound moved in classify", "gormplugin/key.go", `if c.text && k.size > 0 && k.size < 19 {`, `if c.text && k.size >= 0 && k.size < 19 {`, "TestWays/sqlite/a_column_that_is_declared_too_small"},
+	{"key.go: a condition negated in classify", "gormplugin/key.go", `if c.text {
+		k.size`, `if !c.text {
+		k.size`, "TestKeyFaults/short_text"},
 	{"key.go: a number raised in fits", "gormplugin/key.go", `most = 19 // ids grow`, `most = (19 + 1) // ids grow`, "TestKeyFaults/short_text"},
 	{"key.go: a bound moved in findField", "gormplugin/key.go", `if tag := f.Tag.Get("idworker"); tag != "" && tag != "-" && !f.PrimaryKey {`, `if tag := f.Tag.Get("idworker"); tag != "" && tag != "-" || !f.PrimaryKey {`, "TestBatchBelongsToItsStatement"},
 	{"maps.go: an error dropped in fillMaps", "gormplugin/maps.go", `v, err := k.value(b.ids[n])
