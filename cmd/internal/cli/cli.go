@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +38,6 @@ func (p program) rename(text string) string {
 // command matches the command name in quotes, as in "snowlease doctor", and in a line of an
 // example.
 var command = regexp.MustCompile(`(?m)(^  |")snowlease `)
-
-// message returns the line that reports err to the user.
-func (p program) message(err error) string { return p.Name + ": " + p.rename(err.Error()) }
 
 const (
 	exitFailed = 1
@@ -112,13 +110,15 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 	})
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out := bufio.NewWriter(stdout) // keeps the first error of a write for Flush
+	root.SetOut(out)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	err = errors.Join(err, failed(out.Flush()))
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(stderr, p.message(err))
+	fmt.Fprintf(stderr, "%s: %s\n", p.Name, p.rename(err.Error()))
 	if f := (failure{}); errors.As(err, &f) {
 		return f.code
 	}
@@ -159,10 +159,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 // help prints the commands of a group.
 func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// failed gives a non-nil err the exit code 1.
+// failed gives err the exit code 1, unless it is nil or has another exit code.
 func failed(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.As(err, new(failure)) {
+		return err
 	}
 	return failure{exitFailed, err}
 }

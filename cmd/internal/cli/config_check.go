@@ -30,9 +30,7 @@ connect to a store; "snowlease doctor --config FILE" does. It exits with 3 if it
 				return failed(fmt.Errorf("%s: %w", file, err))
 			}
 			for _, f := range faults {
-				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s:%s\n", file, f); err != nil {
-					return failed(err)
-				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s:%s\n", file, f)
 			}
 			if n := len(faults); n > 0 {
 				return failure{exitNo, fmt.Errorf("%s has faults: %d", file, n)}
@@ -40,8 +38,8 @@ connect to a store; "snowlease doctor --config FILE" does. It exits with 3 if it
 			if text := settings.FewIDs(layoutOf(c)); text != "" {
 				fmt.Fprintf(cmd.OutOrStdout(), "%s: layout: %s\n", file, text)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is valid; \"snowlease doctor --config\" compares it with the namespace\n", file)
-			return failed(err)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is valid; \"snowlease doctor --config\" compares it with the namespace\n", file)
+			return nil
 		},
 	}
 	keyFlag(cmd, &key)

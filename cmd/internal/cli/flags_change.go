@@ -41,8 +41,8 @@ func changeCommand(p program, cmd *cobra.Command, c *change) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s %s\n", c.store.namespace, o, text)
-			return err
+			fmt.Fprintf(cmd.OutOrStdout(), "namespace %q at %s %s\n", c.store.namespace, o, text)
+			return nil
 		})
 	}
 	c.store.register(cmd, p)

@@ -163,14 +163,7 @@ func (f *storeFlags) with(cmd *cobra.Command, do func(context.Context, *target.O
 	if err != nil {
 		return failed(err)
 	}
-	err = do(ctx, o)
-	if closing := o.Close(); closing != nil {
-		err = errors.Join(err, closing)
-	}
-	if errors.As(err, new(failure)) {
-		return err
-	}
-	return failed(err)
+	return failed(errors.Join(do(ctx, o), o.Close()))
 }
 
 // confirm names the store, asks a question and returns an error unless the answer is "yes".

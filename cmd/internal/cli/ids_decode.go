@@ -90,40 +90,35 @@ type decoder struct {
 // translate prints what one returns for each argument, and for each line of the standard input in
 // place of "-". It reports those for which one fails, and continues.
 func translate(p program, cmd *cobra.Command, args []string, one func(text string) (string, error)) error {
-	out, good, bad := bufio.NewWriter(cmd.OutOrStdout()), 0, 0
-	err := each(args, cmd.InOrStdin(), func(text, kind string, place int) error {
+	n, bad := 0, 0
+	err := each(args, cmd.InOrStdin(), func(text, kind string, place int) {
+		n++
 		line, err := one(text)
 		if err != nil {
 			bad++
-			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s %d: %v\n", p.Name, kind, place, err)
-			return err
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s %d: %v\n", p.Name, kind, place, err)
+			return
 		}
-		good++
-		_, err = fmt.Fprintln(out, line)
-		return err
+		fmt.Fprintln(cmd.OutOrStdout(), line)
 	})
 	if err == nil && bad > 0 {
-		err = fmt.Errorf("%d of %d could not be translated", bad, bad+good)
+		err = fmt.Errorf("%d of %d could not be translated", bad, n)
 	}
-	return failed(errors.Join(err, out.Flush()))
+	return failed(err)
 }
 
 // each calls one for each argument, and for each line of stdin in place of "-".
-func each(args []string, stdin io.Reader, one func(text, kind string, place int) error) error {
+func each(args []string, stdin io.Reader, one func(text, kind string, place int)) error {
 	for i, arg := range args {
 		if arg != "-" {
-			if err := one(arg, "argument", i+1); err != nil {
-				return err
-			}
+			one(arg, "argument", i+1)
 			continue
 		}
 		lines, n := bufio.NewScanner(stdin), 0
 		for lines.Scan() {
 			n++
 			if text := strings.TrimSpace(lines.Text()); text != "" {
-				if err := one(text, "line", n); err != nil {
-					return err
-				}
+				one(text, "line", n)
 			}
 		}
 		if err := lines.Err(); err != nil {

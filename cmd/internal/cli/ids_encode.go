@@ -39,8 +39,8 @@ Do not use it to issue ids: a running process may issue the same id.`,
 			if err != nil {
 				return failed(err)
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), id)
-			return failed(err)
+			fmt.Fprintln(cmd.OutOrStdout(), id)
+			return nil
 		},
 	}
 	layout.register(cmd)

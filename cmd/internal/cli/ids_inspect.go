@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -44,13 +43,19 @@ Inspect exits with 3 if there is no plan.`,
 			if err != nil {
 				return failed(err)
 			}
-			text, no := inspect(source, ids, odd)
-			if _, err := io.WriteString(cmd.OutOrStdout(), text); err != nil {
-				return failed(err)
+			plan, no := migrate.Make(source, ids, time.Now())
+			for _, id := range plan.Odd {
+				odd = append(odd, strconv.FormatInt(id, 10))
+			}
+			out := cmd.OutOrStdout()
+			fmt.Fprintln(out, "ids:", len(ids))
+			if n := len(odd); n > 0 {
+				fmt.Fprintf(out, "odd: %d, such as %s\n", n, strings.Join(odd[:min(n, 20)], ", "))
 			}
 			if no != nil {
 				return failure{exitNo, no}
 			}
+			fmt.Fprintf(out, "\n%s\n%s", plan, plan.YAML("orders"))
 			return nil
 		},
 	}
@@ -119,33 +124,16 @@ func readIDs(cmd *cobra.Command, name string) (ids []int64, odd []string, err er
 	if err != nil {
 		return nil, nil, fmt.Errorf("FILE cannot be read: %w", unnamed(err))
 	}
-	err = each([]string{"-"}, bytes.NewReader(lines), func(text, _ string, _ int) error {
+	err = each([]string{"-"}, bytes.NewReader(lines), func(text, _ string, _ int) {
 		text = strings.Trim(text, "\ufeff\"'`,; \t")
 		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
 			ids = append(ids, id)
 		} else if text != "" {
 			odd = append(odd, printable.Quote(text))
 		}
-		return nil
 	})
 	if err == nil && len(ids) == 0 {
 		err = errors.New("there are no ids")
 	}
 	return ids, odd, err
-}
-
-// inspect describes how to continue the ids of a source. no is the reason if there is no plan.
-func inspect(source migrate.Source, ids []int64, odd []string) (text string, no error) {
-	plan, no := migrate.Make(source, ids, time.Now())
-	for _, id := range plan.Odd {
-		odd = append(odd, strconv.FormatInt(id, 10))
-	}
-	text = fmt.Sprintln("ids:", len(ids))
-	if n := len(odd); n > 0 {
-		text += fmt.Sprintf("odd: %d, such as %s\n", n, strings.Join(odd[:min(n, 20)], ", "))
-	}
-	if no == nil {
-		text += "\n" + plan.String() + "\n" + plan.YAML("orders")
-	}
-	return text, no
 }

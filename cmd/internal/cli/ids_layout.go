@@ -2,7 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +27,7 @@ it supports, and whether its ids fit a JavaScript number.`,
 			if err != nil {
 				return err
 			}
-			return failed(printTable(cmd.OutOrStdout(), explain(l.WithDefaults(), time.Now())))
+			return failed(explain(cmd.OutOrStdout(), l.WithDefaults(), time.Now()))
 		},
 	}
 	flags.register(cmd)
@@ -49,26 +49,25 @@ func perSecond(l snowflake.Layout) float64 {
 	return float64(l.PerTick()) * float64(time.Second) / float64(l.TimeUnit)
 }
 
-// explain describes a layout for people, in rows of a name and a value.
-func explain(l snowflake.Layout, now time.Time) [][]string {
+// explain describes a layout for people.
+func explain(w io.Writer, l snowflake.Layout, now time.Time) error {
 	js := "yes"
 	if l.Bits() > 53 {
 		js = "no: send ids to JavaScript as strings"
 	}
-	rows := [][]string{
-		{"fingerprint", l.String()},
-		{"bits", fmt.Sprintf("%d of 63: time %d, worker %d, business %d, sequence %d", l.Bits(), l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits)},
-		{"time", fmt.Sprintf("ticks of %v from %s to %s: %.1f years left", l.TimeUnit, l.TickTime(0).UTC().Format(stamp), endOf(l), yearsLeft(l, now))},
-		{"workers", fmt.Sprintf("%d, sufficient for %d replicas: deploys and crashes need the rest", l.Workers(), snowlease.Pool{Last: l.Workers() - 1}.Replicas())},
-		{"business numbers", strconv.FormatInt(1<<l.BusinessBits, 10)},
-		{"ids", fmt.Sprintf("%d a tick, %.0f a second, for each worker and business number", l.PerTick(), perSecond(l))},
-		{"safe for JavaScript", js},
-	}
+	t := columns(w)
+	fmt.Fprintf(t, "fingerprint\t%s\n", l)
+	fmt.Fprintf(t, "bits\t%d of 63: time %d, worker %d, business %d, sequence %d\n", l.Bits(), l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits)
+	fmt.Fprintf(t, "time\tticks of %v from %s to %s: %.1f years left\n", l.TimeUnit, l.TickTime(0).UTC().Format(stamp), endOf(l), yearsLeft(l, now))
+	fmt.Fprintf(t, "workers\t%d, sufficient for %d replicas: deploys and crashes need the rest\n", l.Workers(), snowlease.Pool{Last: l.Workers() - 1}.Replicas())
+	fmt.Fprintf(t, "business numbers\t%d\n", 1<<l.BusinessBits)
+	fmt.Fprintf(t, "ids\t%d a tick, %.0f a second, for each worker and business number\n", l.PerTick(), perSecond(l))
+	fmt.Fprintf(t, "safe for JavaScript\t%s\n", js)
 	if err := l.CheckTime(now); err != nil {
-		rows = append(rows, []string{"FAULT", err.Error()})
+		fmt.Fprintf(t, "FAULT\t%v\n", err)
 	}
 	if text := settings.FewIDs(l); text != "" {
-		rows = append(rows, []string{"NOTE", text})
+		fmt.Fprintf(t, "NOTE\t%s\n", text)
 	}
-	return rows
+	return t.Flush()
 }

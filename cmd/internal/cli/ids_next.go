@@ -44,11 +44,13 @@ namespace must exist; its record has the layout and the TTL of the lease.`,
 					return err
 				}
 				ids := make([]int64, n)
-				err = errors.Join(w.NextIDs(ctx, ids), w.Close())
-				for i := 0; err == nil && i < len(ids); i++ {
-					_, err = fmt.Fprintln(cmd.OutOrStdout(), ids[i])
+				if err := errors.Join(w.NextIDs(ctx, ids), w.Close()); err != nil {
+					return err
 				}
-				return err
+				for _, id := range ids {
+					fmt.Fprintln(cmd.OutOrStdout(), id)
+				}
+				return nil
 			})
 		},
 	}

@@ -253,7 +253,7 @@ func TestUsage(t *testing.T) {
 		"workers":                                     "--namespace is empty",
 		"workers --namespace=a --key=ids":             "--key is set without --config: name the file with --config",
 		"release --namespace=a":                       `required flag(s) "token", "worker" not set`,
-		"doctor --replicas=-1":                        "is negative",
+		"doctor --replicas=-1":                        `invalid argument "-1" for "--replicas" flag`,
 		"segment create invoices":                     "snowlease segment create takes no arguments: use flags",
 		"segment create":                              `--name "" is not the name of a sequence`,
 		"segment create --name=a --start=0":           "--start 0 is below 1",

@@ -66,11 +66,11 @@ func listSegments(ctx context.Context, out io.Writer, s target.Segments, prefix 
 			fmt.Fprintf(out, segmentColumns, "NUMBER", "PERIOD", "NAME")
 		}
 		none = false
-		_, err := fmt.Fprintf(out, segmentColumns, number, period, printable.Text(name))
-		return err
+		fmt.Fprintf(out, segmentColumns, number, period, printable.Text(name))
+		return nil
 	})
 	if err == nil && none {
-		_, err = fmt.Fprintf(out, "no sequences at %s\n", s)
+		fmt.Fprintf(out, "no sequences at %s\n", s)
 	}
 	return err
 }

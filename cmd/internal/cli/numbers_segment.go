@@ -127,7 +127,7 @@ func (n *numberFlags) change(cmd *cobra.Command, done string, do func(context.Co
 		if _, isSQL := s.(lister); isSQL && n.store.tables() != "" {
 			where += ", tables " + n.store.tables() + "*"
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%q at %s: %s %s\n", n.key, where, done, n.line(number))
-		return err
+		fmt.Fprintf(cmd.OutOrStdout(), "%q at %s: %s %s\n", n.key, where, done, n.line(number))
+		return nil
 	})
 }

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -28,8 +25,6 @@ func jsonFlag(cmd *cobra.Command, to *bool) {
 	cmd.Flags().BoolVar(to, "json", false, "print JSON, one object a line")
 }
 
-func printJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
-
 // input reads a file, or the standard input if its name is "-".
 func input(cmd *cobra.Command, name string) ([]byte, error) {
 	if name == "-" {
@@ -46,13 +41,5 @@ func unnamed(err error) error {
 	return err
 }
 
-// printTable prints rows in columns.
-func printTable(w io.Writer, rows [][]string) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		if _, err := fmt.Fprintln(t, strings.Join(row, "\t")); err != nil {
-			return err
-		}
-	}
-	return t.Flush()
-}
+// columns returns a writer of a table, whose cells end with tabs. Flush prints it.
+func columns(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }

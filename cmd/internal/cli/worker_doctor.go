@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +20,7 @@ func doctorCommand(p program) *cobra.Command {
 	var (
 		store    storeFlags
 		request  requestFlags
-		replicas int64
+		replicas uint32
 		asJSON   bool
 	)
 	cmd := &cobra.Command{
@@ -36,29 +37,17 @@ A fault must be fixed; a note is worth knowing. Doctor exits with 3 if it finds 
   snowlease doctor --config config.yaml --replicas 8 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if replicas < 0 || store.waits < 0 {
-				return fmt.Errorf("--replicas %d or --wait-replicas %d is negative", replicas, store.waits)
-			}
 			if err := store.complete(cmd, true); err != nil {
 				return err
 			}
 			if err := request.complete(cmd, &store); err != nil {
 				return err
 			}
-			d := &doctor{store: &store, request: &request, replicas: replicas}
+			d := &doctor{store: &store, request: &request, replicas: int64(replicas)}
 			ctx, cancel := store.within(cmd)
 			defer cancel()
 			d.examine(ctx)
-			if err := d.print(cmd, asJSON); err != nil {
-				return failed(err)
-			}
-			n := 0
-			for _, f := range d.List {
-				if f.Level == lease.LevelFault {
-					n++
-				}
-			}
-			if n > 0 {
+			if n := d.print(cmd.OutOrStdout(), asJSON); n > 0 {
 				return failure{exitNo, fmt.Errorf("the doctor found faults: %d", n)}
 			}
 			return nil
@@ -66,7 +55,7 @@ A fault must be fixed; a note is worth knowing. Doctor exits with 3 if it finds 
 	}
 	store.register(cmd, p)
 	request.register(cmd)
-	cmd.Flags().Int64Var(&replicas, "replicas", 0, "how many replicas of the service run at a time (default: not checked)")
+	cmd.Flags().Uint32Var(&replicas, "replicas", 0, "how many replicas of the service run at a time (default: not checked)")
 	if p.Numbers {
 		cmd.Flags().IntVar(&store.waits, "wait-replicas", 0, "wait_replicas of the application's configuration")
 	}
@@ -144,22 +133,21 @@ func (d *doctor) incarnation(ctx context.Context) {
 		"several servers answer at this address: use an address of only one of them, the primary or one node of the cluster")
 }
 
-func (d *doctor) print(cmd *cobra.Command, asJSON bool) error {
+// print prints the findings, and returns how many are faults.
+func (d *doctor) print(w io.Writer, asJSON bool) (faults int) {
 	for _, f := range d.List {
+		if f.Level == lease.LevelFault {
+			faults++
+		}
 		f.Seen = printable.Text(f.Seen)
 		if asJSON {
-			if err := printJSON(cmd.OutOrStdout(), f); err != nil {
-				return err
-			}
+			_ = json.NewEncoder(w).Encode(f) // Run returns errors of w
 			continue
 		}
-		text := fmt.Sprintf("%-5s  %-13s  %s\n", f.Level, f.Check, f.Seen)
+		fmt.Fprintf(w, "%-5s  %-13s  %s\n", f.Level, f.Check, f.Seen)
 		if f.Advice != "" {
-			text += fmt.Sprintf("%22s-> %s\n", "", f.Advice)
-		}
-		if _, err := io.WriteString(cmd.OutOrStdout(), text); err != nil {
-			return err
+			fmt.Fprintf(w, "%22s-> %s\n", "", f.Advice)
 		}
 	}
-	return nil
+	return faults
 }

@@ -75,8 +75,8 @@ If any record of the namespace exists, init changes nothing and exits with 3, wi
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "created namespace %q at %s, which is now pinned to %s (from %s)\n", r.Namespace, o, r.Pin(), request.from)
-				return err
+				fmt.Fprintf(cmd.OutOrStdout(), "created namespace %q at %s, which is now pinned to %s (from %s)\n", r.Namespace, o, r.Pin(), request.from)
+				return nil
 			})
 		},
 	}

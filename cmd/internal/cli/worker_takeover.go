@@ -74,7 +74,7 @@ If they cannot, old and new processes may run side by side.`,
 					}
 					text, err := takeOver(ctx, a, b, check)
 					if err == nil {
-						_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
+						fmt.Fprintln(cmd.OutOrStdout(), text)
 					}
 					return err
 				})

@@ -3,10 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,7 +42,7 @@ States: lent; ahead (free, but its next ids carry times in the future); free.`,
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), v)
+					return json.NewEncoder(cmd.OutOrStdout()).Encode(v)
 				}
 				return v.print(cmd.OutOrStdout())
 			})
@@ -144,25 +144,22 @@ func ahead(rec lease.Record) string {
 }
 
 func (v workerView) print(w io.Writer) error {
-	text := fmt.Sprintf("%s at %s: %d of %d worker ids are lent at %s\n", v.Namespace, v.Store, v.Lent, v.Pool, v.Now)
+	fmt.Fprintf(w, "%s at %s: %d of %d worker ids are lent at %s\n", v.Namespace, v.Store, v.Lent, v.Pool, v.Now)
 	if v.retired {
-		text += "it is " + v.Pin + "\n"
+		fmt.Fprintln(w, "it is", v.Pin)
 	}
 	if v.Quarantine != "" {
-		text += lossOf(v.Reason) + "\n" + v.ahead + "\n"
+		fmt.Fprintf(w, "%s\n%s\n", lossOf(v.Reason), v.ahead)
 	}
 	if v.Fault != "" {
-		text += v.Fault + "\n"
+		fmt.Fprintln(w, v.Fault)
 	}
-	if _, err := io.WriteString(w, text); err != nil {
-		return err
+	t := columns(w)
+	for i, l := range v.Workers {
+		if i == 0 {
+			fmt.Fprintln(t, "WORKER\tSTATE\tHOLDER\tSINCE\tEXPIRES\tMARK\tTOKEN")
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%d\n", l.Worker, l.State, l.Holder, l.Since, l.Expires, l.Mark, l.Token)
 	}
-	if len(v.Workers) == 0 {
-		return nil
-	}
-	rows := [][]string{{"WORKER", "STATE", "HOLDER", "SINCE", "EXPIRES", "MARK", "TOKEN"}}
-	for _, l := range v.Workers {
-		rows = append(rows, []string{strconv.FormatInt(l.Worker, 10), l.State, l.Holder, l.Since, l.Expires, l.Mark, strconv.FormatInt(l.Token, 10)})
-	}
-	return printTable(w, rows)
+	return t.Flush()
 }
