@@ -33,12 +33,12 @@ func newCollector(w worker) prometheus.Collector {
 	if fault.Nil(w) {
 		return refused("worker")
 	}
-	return collector[reading]{described(workerMeasures(), nil, labelsOf(w.Status())), func(send func(reading, ...string)) { send(read(w)) }}
+	return labeled(w.Status(), collector[reading]{described(workerMeasures()), func(send func(reading, ...string)) { send(read(w)) }})
 }
 
-// labelsOf returns the labels of all series of a worker. They are constant.
-func labelsOf(st snowlease.Status) prometheus.Labels {
-	return prometheus.Labels{"idworker_namespace": st.Namespace, "idworker_center": st.Center}
+// labeled adds the labels of all series of a worker. They are constant.
+func labeled(st snowlease.Status, c prometheus.Collector) prometheus.Collector {
+	return prometheus.WrapCollectorWith(prometheus.Labels{"idworker_namespace": st.Namespace, "idworker_center": st.Center}, c)
 }
 
 // NewSegmentCollector returns a collector of open segments, with the labels
@@ -55,7 +55,7 @@ func NewSegmentCollector(s interface{ Status() []numbers.Status }) prometheus.Co
 	if fault.Nil(s) {
 		return refused("source of segments")
 	}
-	all := described(segmentMeasures(), []string{"idworker_segment_name", "idworker_segment_store"}, nil)
+	all := described(segmentMeasures(), "idworker_segment_name", "idworker_segment_store")
 	return collector[numbers.Status]{all, func(send func(numbers.Status, ...string)) {
 		for _, st := range s.Status() {
 			send(st, st.Name, st.Store)
@@ -87,7 +87,9 @@ func (c collector[S]) Describe(ch chan<- *prometheus.Desc) {
 func (c collector[S]) Collect(ch chan<- prometheus.Metric) {
 	c.read(func(s S, labels ...string) {
 		for _, m := range c.measures {
-			m.collect(ch, s, labels...)
+			if v, ok := m.value(s); ok {
+				ch <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
+			}
 		}
 	})
 }

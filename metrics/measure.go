@@ -13,50 +13,34 @@ import (
 type measure[S any] struct {
 	name, help string
 	kind       prometheus.ValueType
-	// label makes one series for each of its values. Without a label there is one series.
-	label  string
-	values []string
-	// value returns the number for a value of label, or false if there is none.
-	value func(s S, label string) (float64, bool)
-	desc  *prometheus.Desc // set by described
+	// value returns the number, or false if there is none.
+	value func(S) (float64, bool)
+	label prometheus.Labels // distinguishes the measures of one name
+	desc  *prometheus.Desc  // set by described
 }
 
 // gauge returns a measure that rises and falls. It may be absent.
 func gauge[S any](name, help string, value func(S) (float64, bool)) measure[S] {
-	return measure[S]{name: name, help: help, kind: prometheus.GaugeValue, value: func(s S, _ string) (float64, bool) { return value(s) }}
+	return measure[S]{name: name, help: help, kind: prometheus.GaugeValue, value: value}
 }
 
 // counter returns a measure that never falls.
 func counter[S any](name, help string, value func(S) int64) measure[S] {
-	return measure[S]{name: name, help: help, kind: prometheus.CounterValue, value: func(s S, _ string) (float64, bool) { return float64(value(s)), true }}
+	return measure[S]{name: name, help: help, kind: prometheus.CounterValue, value: func(s S) (float64, bool) { return float64(value(s)), true }}
 }
 
-// described describes the series of all measures. The values of labels differ between readings;
-// constant holds the labels whose values do not.
-func described[S any](measures []measure[S], labels []string, constant prometheus.Labels) []measure[S] {
+// with returns m as the measure for one value of a label.
+func (m measure[S]) with(label, value string) measure[S] {
+	m.label = prometheus.Labels{label: value}
+	return m
+}
+
+// described describes the series of all measures. The values of labels differ between readings.
+func described[S any](measures []measure[S], labels ...string) []measure[S] {
 	for i, m := range measures {
-		names := labels
-		if m.label != "" {
-			names = append(names, m.label)
-		}
-		measures[i].desc = prometheus.NewDesc(m.name, m.help, names, constant)
+		measures[i].desc = prometheus.NewDesc(m.name, m.help, labels, m.label)
 	}
 	return measures
-}
-
-// collect sends the values that s has. labels are the values for the labels of described.
-func (m measure[S]) collect(ch chan<- prometheus.Metric, s S, labels ...string) {
-	if m.label == "" {
-		if v, ok := m.value(s, ""); ok {
-			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, v, labels...)
-		}
-		return
-	}
-	for _, l := range m.values {
-		if v, ok := m.value(s, l); ok {
-			ch <- prometheus.MustNewConstMetric(m.desc, m.kind, v, append(labels, l)...)
-		}
-	}
 }
 
 // A reading is a snapshot of a worker, from which all its measures are taken.
@@ -73,24 +57,16 @@ func read(w worker) reading {
 
 // workerMeasures returns all measures of a worker.
 func workerMeasures() []measure[reading] {
-	return []measure[reading]{
-		{
-			name: "idworker_state", help: "1 for the state that the worker is in, 0 for the others.", kind: prometheus.GaugeValue, label: "idworker_state",
-			values: []string{
-				string(snowlease.StateNotStarted), string(snowlease.StateQuarantined), string(snowlease.StateReady), string(snowlease.StateBorrowing),
-				string(snowlease.StateExpired), string(snowlease.StateStopped), string(snowlease.StateUnavailable),
-			},
-			value: func(r reading, state string) (float64, bool) { return bit(string(r.State) == state), true },
-		},
+	const (
+		batches  = "Calls of NextIDs, by the number of ids."
+		renewals = "Successful renewals (ok), and failed attempts to renew or borrow except lost leases (failed)."
+	)
+	all := []measure[reading]{
 		counter("idworker_ids_total", "Ids issued by this process.", func(r reading) int64 { return r.Issued }),
-		{
-			name: "idworker_batches_total", help: "Calls of NextIDs, by the number of ids.", kind: prometheus.CounterValue, label: "idworker_size",
-			values: []string{"1-10", "11-100", "101-1000", "1001+"},
-			value: func(r reading, size string) (float64, bool) {
-				b := r.Batches
-				return float64(map[string]int64{"1-10": b.UpTo10, "11-100": b.UpTo100, "101-1000": b.UpTo1000, "1001+": b.More}[size]), true
-			},
-		},
+		counter("idworker_batches_total", batches, func(r reading) int64 { return r.Batches.UpTo10 }).with("idworker_size", "1-10"),
+		counter("idworker_batches_total", batches, func(r reading) int64 { return r.Batches.UpTo100 }).with("idworker_size", "11-100"),
+		counter("idworker_batches_total", batches, func(r reading) int64 { return r.Batches.UpTo1000 }).with("idworker_size", "101-1000"),
+		counter("idworker_batches_total", batches, func(r reading) int64 { return r.Batches.More }).with("idworker_size", "1001+"),
 		gauge("idworker_lead_seconds",
 			"Seconds by which the last id is ahead of the clock. In a burst up to max_ahead, where callers wait. More while the clock catches up after a quarantine.",
 			func(r reading) (float64, bool) { return r.Lead.Seconds(), true }),
@@ -110,13 +86,8 @@ func workerMeasures() []measure[reading] {
 			func(r reading) (float64, bool) { return since(r.FailingSince, r.now), true }),
 		counter("idworker_lease_losses_total", "Leases lost. After each the process borrows another worker id.",
 			func(r reading) int64 { return r.Losses }),
-		{
-			name: "idworker_renewals_total", help: "Successful renewals (ok), and failed attempts to renew or borrow except lost leases (failed).",
-			kind: prometheus.CounterValue, label: "idworker_result", values: []string{"ok", "failed"},
-			value: func(r reading, result string) (float64, bool) {
-				return float64(map[string]int64{"ok": r.Renewals, "failed": r.Failures}[result]), true
-			},
-		},
+		counter("idworker_renewals_total", renewals, func(r reading) int64 { return r.Renewals }).with("idworker_result", "ok"),
+		counter("idworker_renewals_total", renewals, func(r reading) int64 { return r.Failures }).with("idworker_result", "failed"),
 		counter("idworker_waits_total", "Calls that waited because a burst ran ahead of the clock or the lease had expired.",
 			func(r reading) int64 { return r.Waits }),
 		gauge("idworker_pool_size", "Worker ids that this process may borrow. Absent without a pool (mode redis-sequence).",
@@ -130,6 +101,14 @@ func workerMeasures() []measure[reading] {
 		sequence("idworker_sequence_at_hand", "Ids reserved and not yet issued, in mode redis-sequence.",
 			prometheus.GaugeValue, func(s snowlease.Sequence) int64 { return s.AtHand }),
 	}
+	for _, state := range []snowlease.State{
+		snowlease.StateNotStarted, snowlease.StateQuarantined, snowlease.StateReady, snowlease.StateBorrowing,
+		snowlease.StateExpired, snowlease.StateStopped, snowlease.StateUnavailable,
+	} {
+		all = append(all, gauge("idworker_state", "1 for the state that the worker is in, 0 for the others.",
+			func(r reading) (float64, bool) { return bit(r.State == state), true }).with("idworker_state", string(state)))
+	}
+	return all
 }
 
 // sequence returns a measure that only mode redis-sequence has.

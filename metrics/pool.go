@@ -37,7 +37,7 @@ func newPool(w worker) prometheus.Collector {
 	used := gauge("idworker_pool_used",
 		"Worker ids, of those that this process may borrow, that are lent, or were not given back and are not yet free. Absent while the center does not answer.",
 		(*pool).count)
-	return collector[*pool]{described([]measure[*pool]{used}, nil, labelsOf(st)), func(send func(*pool, ...string)) { send(p) }}
+	return labeled(st, collector[*pool]{described([]measure[*pool]{used}), func(send func(*pool, ...string)) { send(p) }})
 }
 
 type pool struct {

@@ -90,7 +90,7 @@ var onGormplugin = list{title: "gormplugin", pkg: "gormplugin", mutants: []mutan
 }}
 
 var onMetrics = list{title: "metrics", pkg: "metrics", mutants: []mutant{
-	{"measure.go: a condition negated in collect", "metrics/measure.go", `if v, ok := m.value(s, l); ok {`, `if v, ok := m.value(s, l); !(ok) {`, "TestDashboardShowsStates"},
+	{"collector.go: a condition negated in Collect", "metrics/collector.go", `if v, ok := m.value(s); ok {`, `if v, ok := m.value(s); !(ok) {`, "TestDashboardShowsStates"},
 	{"measure.go: a text changed in workerMeasures", "metrics/measure.go", `gauge("idworker_pool_size", "Worker ids that this process may borrow. Absent without a pool (mode redis-sequence).",`, `gauge("idworker_pool_size_", "Worker ids that this process may borrow. Absent without a pool (mode redis-sequence).",`, "TestValues"},
 	{"measure.go: a bound moved in workerMeasures", "metrics/measure.go", `func(r reading) (float64, bool) { return float64(r.Pool.Last - r.Pool.First + 1), r.Sequence == nil }),`, `func(r reading) (float64, bool) { return float64(r.Pool.Last - r.Pool.First - 1), r.Sequence == nil }),`, "TestScrape"},
 	{"measure.go: a number raised in bit", "metrics/measure.go", `	}
@@ -98,7 +98,7 @@ var onMetrics = list{title: "metrics", pkg: "metrics", mutants: []mutant{
 	return (0 + 1)`, "TestTheStoryOfAnOutage"},
 	{"pool.go: a condition negated in count, 2", "metrics/pool.go", `if time.Now().Before(p.until) {`, `if !(time.Now().Before(p.until)) {`, "TestUsed"},
 	{"pool.go: a condition negated in count", "metrics/pool.go", `if err != nil {`, `if !(err != nil) {`, "TestPoolRetries"},
-	{"collector.go: a text changed in NewSegmentCollector", "metrics/collector.go", `[]string{"idworker_segment_name", "idworker_segment_store"}`, `[]string{"idworker_segment_name", "idworker_segment_store_"}`, "TestDashboard"},
+	{"collector.go: a text changed in NewSegmentCollector", "metrics/collector.go", `"idworker_segment_name", "idworker_segment_store")`, `"idworker_segment_name", "idworker_segment_store_")`, "TestDashboard"},
 }}
 
 var onProviders = list{title: "providers", pkg: "providers", mutants: []mutant{
