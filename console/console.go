@@ -10,7 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +68,11 @@ func newConsole(cfg Config, workers ...worker) *console {
 	if !fault.Nil(cfg.Numbers) {
 		segments = cfg.Numbers.Status
 	}
-	c := &console{process: thisProcess(), segments: sequences{status: segments, histories: map[string]*history{}}}
+	host, _ := os.Hostname()
+	c := &console{
+		process:  process{Program: filepath.Base(os.Args[0]), Host: host, PID: os.Getpid(), Started: started},
+		segments: sequences{status: segments, histories: map[string]*history{}},
+	}
 	for i, w := range workers {
 		c.panels = append(c.panels, &panel{n: i + 1, worker: w, slots: slots{worker: w}})
 	}
@@ -265,13 +271,11 @@ func (c *console) render(w http.ResponseWriter, name string, data any) {
 }
 
 func reply(w http.ResponseWriter, code int, body any) {
-	b, err := json.MarshalIndent(body, "", "  ")
-	if err != nil {
-		code, b = http.StatusInternalServerError, []byte(`{"error": "the answer has no JSON"}`)
-	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(b, '\n')) // the client may be gone
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	_ = out.Encode(body) // the client may be gone
 }
 
 func fail(w http.ResponseWriter, code int, text string) {

@@ -19,7 +19,9 @@ var NewOutlook = newOutlook
 var NewSegmentOutlook = newSegmentOutlook
 
 // Links returns those of outlooks.
-func Links() []string { return append(slices.Collect(maps.Values(links)), lateTimes) }
+func Links() []string {
+	return append(slices.Collect(maps.Values(links)), lateTimes, noNumbers, fewNumbers, lastNumbers, lostNumbers)
+}
 
 // Of returns the console of workers, which need not be real.
 func Of(workers ...worker) http.Handler { return newConsole(Config{}, workers...) }

@@ -13,14 +13,10 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
 
-// thousands formats n with commas: 131,072.
+// thousands formats a count with commas: 131,072.
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
-	start := 0
-	if n < 0 {
-		start = 1
-	}
-	for i := len(s) - 3; i > start; i -= 3 {
+	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
 	return s

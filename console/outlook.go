@@ -59,23 +59,24 @@ func (o outlook) Word() string {
 	return map[level]string{green: "OK", amber: "Warning", red: "No ids", gray: "Off"}[o.Level]
 }
 
-// The sections of the documentation, by kind of outlook or problem with numbers.
+// The sections of the documentation.
 const (
 	docs      = "https://github.com/snowlease/snowlease/blob/main/docs/"
 	lateTimes = docs + "operations.md#late-times"
+
+	noNumbers   = docs + "operations.md#idworkersegmentissuesnothing"
+	fewNumbers  = docs + "operations.md#idworkersegmentwillstop"
+	lastNumbers = docs + "operations.md#idworkersegmentending"
+	lostNumbers = docs + "numbers.md#losing-restoring-moving"
 )
 
+// links are the sections by kind of outlook.
 var links = map[string]string{
 	failing: docs + "on-call.md#ids-stop-soon",
 	lost:    docs + "on-call.md#ids-stop-soon",
 	stopped: docs + "on-call.md#no-ids",
 	ahead:   docs + "on-call.md#ids-are-ahead-of-the-clock",
 	delayed: docs + "on-call.md#waiting-for-a-worker-id",
-
-	noNumbers:   docs + "operations.md#idworkersegmentissuesnothing",
-	fewNumbers:  docs + "operations.md#idworkersegmentwillstop",
-	lastNumbers: docs + "operations.md#idworkersegmentending",
-	lostNumbers: docs + "numbers.md#losing-restoring-moving",
 }
 
 // newOutlook returns the outlook of a worker. healthy is the error of Worker.Healthy, and
@@ -99,6 +100,7 @@ type circumstances struct {
 }
 
 func (c circumstances) outlook(healthy error) outlook {
+	o := outlook{Level: amber, Kind: failing, Text: "ids stop in " + seconds(c.Ceiling.Sub(c.Now)) + ": ", Since: c.FailingSince, Until: c.local(c.Ceiling)}
 	switch {
 	case c.State == snowlease.StateStopped:
 		return outlook{Level: gray, Kind: off, Text: "stopped: the worker was closed and issues no more ids"}
@@ -113,26 +115,24 @@ func (c circumstances) outlook(healthy error) outlook {
 	case c.Ceiling.IsZero():
 		return outlook{Level: green, Kind: ok, Text: "issues ids; the worker id is fixed, so there is no lease"}
 	case c.State != snowlease.StateReady:
-		return c.waits(outlook{Level: amber, Kind: lost, Text: c.stop() + "the lease was lost, and ", Until: c.local(c.Ceiling), Since: c.FailingSince})
+		o.Kind, o.Text = lost, o.Text+"the lease was lost, and "
+		return c.waits(o)
 	case errors.As(c.Err, new(*lease.QuarantineError)):
-		return c.waits(outlook{Level: amber, Kind: failing, Text: c.stop(), Until: c.local(c.Ceiling), Since: c.FailingSince})
+		return c.waits(o)
 	case !c.FailingSince.IsZero():
-		return outlook{
-			Level: amber, Kind: failing, Text: c.stop() + "renewals have failed since " + c.clock(c.FailingSince),
-			Do: c.remedy("The worker retries renewals."), Since: c.FailingSince, Until: c.local(c.Ceiling),
-		}
+		o.Text += "renewals have failed since " + c.clock(c.FailingSince)
 	case c.late():
-		return outlook{
-			Level: amber, Kind: failing, Text: c.stop() + "the lease was last renewed " + c.clock(c.Renewed),
-			Do: c.remedy("The worker retries renewals."), Since: c.Renewed, Until: c.local(c.Ceiling),
-		}
+		o.Text, o.Since = o.Text+"the lease was last renewed "+c.clock(c.Renewed), c.Renewed
 	case c.Floor.After(c.Now):
 		return outlook{
 			Level: green, Kind: ahead, Until: c.local(c.Floor),
 			Text: "issues ids, whose times the clock reaches in " + seconds(c.Floor.Sub(c.Now)) + ": " + c.cause(),
 		}
+	default:
+		return outlook{Level: green, Kind: ok, Text: "issues ids; the lease is renewed"}
 	}
-	return outlook{Level: green, Kind: ok, Text: "issues ids; the lease is renewed"}
+	o.Do = c.remedy("The worker retries renewals.")
+	return o
 }
 
 // cause returns the reason why ids lie ahead of the clock.
@@ -156,11 +156,6 @@ func unknown(err error) bool {
 func (c circumstances) late() bool {
 	renewed := c.Renewed.Add(c.off)
 	return !c.Renewed.IsZero() && c.Now.Sub(renewed) > c.Ceiling.Sub(c.Now)
-}
-
-// stop returns the beginning of a sentence about the end of ids.
-func (c circumstances) stop() string {
-	return "ids stop in " + seconds(c.Ceiling.Sub(c.Now)) + ": "
 }
 
 // dry returns the outlook of a worker without ids.

@@ -10,14 +10,6 @@ import (
 	"github.com/snowlease/snowlease/numbers"
 )
 
-// The sections of the documentation about numbers that stop or will stop.
-const (
-	noNumbers   = "numbers stopped"
-	fewNumbers  = "numbers stop soon"
-	lastNumbers = "numbers end"
-	lostNumbers = "the name is lost"
-)
-
 // sequences are the segments of a console.
 type sequences struct {
 	status    func() []numbers.Status
@@ -83,7 +75,7 @@ func newSegmentOutlook(st numbers.Status, lasts time.Duration, host time.Time) o
 }
 
 func outlookOfNumbers(st numbers.Status, since string) outlook {
-	o := outlook{Level: red, Kind: stopped, Text: "no numbers: ", Link: links[noNumbers]}
+	o := outlook{Level: red, Kind: stopped, Text: "no numbers: ", Link: noNumbers}
 	switch {
 	case st.State == numbers.StateNotStarted:
 		return outlook{Level: gray, Kind: off, Text: "not started", Do: "Nothing, while the program starts. Numbers are available from OnStart on."}
@@ -92,17 +84,17 @@ func outlookOfNumbers(st numbers.Status, since string) outlook {
 	case st.State == numbers.StateReady && st.FailingSince.IsZero():
 		return outlook{Level: green, Kind: ok, Text: "issues numbers"}
 	case st.State == numbers.StateReady && st.Remaining > 0:
-		o = outlook{Level: amber, Kind: failing, Text: "numbers stop after " + thousands(st.Remaining) + " more: ", Link: links[fewNumbers]}
+		o = outlook{Level: amber, Kind: failing, Text: "numbers stop after " + thousands(st.Remaining) + " more: ", Link: fewNumbers}
 	case st.State == numbers.StateReady: // in strict order
-		o = outlook{Level: amber, Kind: failing, Text: "the next call asks the store again: ", Link: links[noNumbers]}
+		o = outlook{Level: amber, Kind: failing, Text: "the next call asks the store again: ", Link: noNumbers}
 	}
 	switch {
 	case errors.Is(st.Err, numbers.ErrEnd):
 		o.Text += "none is left up to " + thousands(st.Max)
-		o.Do, o.Link = "Raise max in all processes. If columns or clients cannot hold greater numbers, widen them first.", links[lastNumbers]
+		o.Do, o.Link = "Raise max in all processes. If columns or clients cannot hold greater numbers, widen them first.", lastNumbers
 		return o
 	case errors.Is(st.Err, numbers.ErrUnknown):
-		o.Do, o.Link = "Create the name, as the error says.", links[lostNumbers]
+		o.Do, o.Link = "Create the name, as the error says.", lostNumbers
 	case errors.Is(st.Err, lease.ErrSetup):
 		o.Do = "Change the setup of the store as the error says."
 	default:

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -39,12 +37,6 @@ type process struct {
 
 // started is when the process loaded this package, which is close to its start.
 var started = now().UTC()
-
-func thisProcess() process {
-	p := process{Program: filepath.Base(os.Args[0]), PID: os.Getpid(), Started: started}
-	p.Host, _ = os.Hostname()
-	return p
-}
 
 // look returns the worker's status, its outlook, and whether it is healthy.
 func (p *panel) look() (snowlease.Status, outlook, bool) {
