@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/snowflake"
@@ -188,20 +187,18 @@ func (p Plan) String() string {
 // YAML returns the idworker.Config of the new processes as the key idworker of a YAML file.
 // The namespace should be a new one.
 func (p Plan) YAML(namespace string) string {
-	l := p.Layout.WithDefaults()
-	var b strings.Builder
-	fmt.Fprintf(&b, "idworker:\n  namespace: %q\n", namespace)
-	fmt.Fprintf(&b, "  layout: {epoch: %d, time_unit: %v, time_bits: %d, worker_bits: %d, business_bits: %d, sequence_bits: %d}\n",
-		l.Epoch, l.TimeUnit, l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits)
-	fmt.Fprintf(&b, "  workers: %s", p.Workers)
+	l, until, lease := p.Layout, "", ""
 	if p.SideBySide {
-		b.WriteString(" # until the old processes have stopped")
+		until = " # until the old processes have stopped"
 	}
-	b.WriteString("\n")
 	if ttl := 10 * l.TimeUnit; ttl > 30*time.Second { // a lease lasts at least that long
-		fmt.Fprintf(&b, "  lease: {ttl: %v}\n", ttl)
+		lease = fmt.Sprintf("  lease: {ttl: %v}\n", ttl)
 	}
-	return b.String()
+	return fmt.Sprintf(`idworker:
+  namespace: %q
+  layout: {epoch: %d, time_unit: %v, time_bits: %d, worker_bits: %d, business_bits: %d, sequence_bits: %d}
+  workers: %s%s
+%s`, namespace, l.Epoch, l.TimeUnit, l.TimeBits, l.WorkerBits, l.BusinessBits, l.SequenceBits, p.Workers, until, lease)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
