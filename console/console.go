@@ -156,11 +156,11 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "api/segments":
 		reply(w, http.StatusOK, c.segments.all())
 	case "api/slots":
-		p.serveSlots(w, r)
+		p.slots.serve(w, r)
 	case "parts/live":
 		c.render(w, "live", c.page(p))
 	case "parts/slots":
-		c.render(w, "slots", p.pool(r.Context()))
+		c.render(w, "slots", p.slots.pool(r.Context()))
 	default:
 		c.serveFile(w, r, p, dir, file)
 	}
@@ -198,7 +198,7 @@ func (c *console) serveFile(w http.ResponseWriter, r *http.Request, p *panel, di
 		w.WriteHeader(http.StatusMovedPermanently)
 	case file == "":
 		page := c.page(p)
-		page.Pool = p.slots.soon(r.Context(), p.worker.Status())
+		page.Pool = p.slots.soon(r.Context())
 		c.render(w, "page", page)
 	case file == "icon.svg":
 		w.Header().Set("Content-Type", "image/svg+xml")

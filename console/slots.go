@@ -34,17 +34,17 @@ type slots struct {
 	list []lease.Slot
 	err  error // the error of the last call
 
-	last atomic.Pointer[pool] // the last result of the method of; needs no mu
+	last atomic.Pointer[pool] // the last result of the method pool; needs no mu
 }
 
-// soon is like of, but returns the last list, if there is one, when the center takes long.
-func (s *slots) soon(ctx context.Context, st snowlease.Status) *pool {
+// soon is like pool, but returns the last list, if there is one, when the center takes long.
+func (s *slots) soon(ctx context.Context) *pool {
 	last := s.last.Load()
 	if last == nil {
-		return s.of(ctx, st)
+		return s.pool(ctx)
 	}
 	answer := make(chan *pool, 1)
-	go func() { answer <- s.of(ctx, st) }()
+	go func() { answer <- s.pool(ctx) }()
 	select {
 	case p := <-answer:
 		return p
@@ -53,12 +53,12 @@ func (s *slots) soon(ctx context.Context, st snowlease.Status) *pool {
 	}
 }
 
-// of returns the slots of the namespace of st, at most slotsEvery old.
-func (s *slots) of(ctx context.Context, st snowlease.Status) *pool {
+// pool returns the slots of the worker's namespace, at most slotsEvery old.
+func (s *slots) pool(ctx context.Context) *pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refresh(ctx)
-	p := newPool(st, s.list, s.seen, s.err)
+	p := newPool(s.worker.Status(), s.list, s.seen, s.err)
 	s.last.Store(p)
 	return p
 }
@@ -137,8 +137,6 @@ type pool struct {
 	Replicas int64 `json:"-"` // the number of replicas that the pool is sufficient for
 }
 
-func (p *panel) pool(ctx context.Context) *pool { return p.slots.of(ctx, p.worker.Status()) }
-
 func newPool(st snowlease.Status, list []lease.Slot, seen time.Time, err error) *pool {
 	p := &pool{
 		Namespace: st.Namespace, Center: st.Center, Counts: map[string]int{}, Slots: []slot{}, Replicas: st.Pool.Replicas(),
@@ -200,10 +198,10 @@ func millis(ms int64) time.Time {
 	return printable.Time(ms).UTC()
 }
 
-// serveSlots serves the list. If the store does not respond, the status is 502, with the last
+// serve serves the list. If the store does not respond, the status is 502, with the last
 // list.
-func (p *panel) serveSlots(w http.ResponseWriter, r *http.Request) {
-	answer := p.pool(r.Context())
+func (s *slots) serve(w http.ResponseWriter, r *http.Request) {
+	answer := s.pool(r.Context())
 	switch {
 	case answer.Unlisted():
 		fail(w, http.StatusNotImplemented, answer.Error)
