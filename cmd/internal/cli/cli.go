@@ -153,7 +153,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		}
 		return fmt.Errorf("unknown command %q for %q: choose %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 	}
-	return fmt.Errorf("%s takes no arguments: use flags, and name the store with --store or %s", cmd.CommandPath(), envStore)
+	return fmt.Errorf("%s takes no arguments: use flags, and name the store with --store or %s", cmd.CommandPath(), target.EnvStore)
 }
 
 // help prints the commands of a group.

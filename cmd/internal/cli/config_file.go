@@ -38,10 +38,7 @@ func parseConfig(text []byte, key string) (c idworker.Config, faults []string, e
 	if part == nil {
 		return c, nil, errors.New("the file is empty")
 	}
-	for name := range strings.SplitSeq(key, ".") {
-		if key == "" {
-			break
-		}
+	for name := range strings.FieldsFuncSeq(key, func(r rune) bool { return r == '.' }) {
 		var parts map[string]later
 		_ = part(&parts) // the other keys may be anything
 		if part = parts[name]; part == nil {

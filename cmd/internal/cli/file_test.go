@@ -27,7 +27,7 @@ func TestConfigOfTheApplication(t *testing.T) {
 	none, app := in(t), in(t, "--config=app.yaml", "--key=app.ids")
 	app.exits(exitUsage, "init", "--store is empty")
 	none.exits(exitUsage, "workers --namespace=bills", "--store is empty")
-	t.Setenv(envStore, "sqlite:app.db")
+	t.Setenv(target.EnvStore, "sqlite:app.db")
 	none.exits(exitUsage, "init", "--namespace is empty")
 	none.exits(exitUsage, "init --config=app.yaml", "app.yaml: there is nothing at the key idworker")
 	app.exits(exitUsage, "init --namespace=bills", "--config and --namespace are both given")
@@ -57,14 +57,14 @@ func TestQuestionsNameTheStore(t *testing.T) {
 	config := " --config=" + writeFile(t, "idworker: {namespace: orders, store: {durable: true}}\n")
 	s := newScene(t, "redis://:s3cret@"+srv.Addr())
 	asks("--store", "init --store="+s.store.store+config)
-	t.Setenv(envStore, s.store.store)
+	t.Setenv(target.EnvStore, s.store.store)
 	in(t).ok("yes | init" + config)
 	require.NotContains(t, in(t).ok("init --help"), "s3cret")
 	s.store.durable = true
 	g := s.lend(s.center())
-	asks(envStore, "retire --namespace=orders")
-	asks(envStore, "quarantine"+config)
-	asks(envStore, fmt.Sprintf("release --durable --namespace=orders --worker=%d --token=%d", g.Worker, g.Token))
+	asks(target.EnvStore, "retire --namespace=orders")
+	asks(target.EnvStore, "quarantine"+config)
+	asks(target.EnvStore, fmt.Sprintf("release --durable --namespace=orders --worker=%d --token=%d", g.Worker, g.Token))
 }
 
 // A sequence that is above --above by the time of the answer stays there.

@@ -29,10 +29,8 @@ func keyFlag(cmd *cobra.Command, to *string) {
 // replaced lists the flags that --config replaces.
 const replaced = layoutParts + " " + requestParts + " namespace durable wait-replicas"
 
-// changed reports whether any of the named flags is set.
-func changed(cmd *cobra.Command, names string) bool { return firstChanged(cmd, names) != "" }
-
-func firstChanged(cmd *cobra.Command, names string) string {
+// changed returns the first of the named flags that is set, or "".
+func changed(cmd *cobra.Command, names string) string {
 	for name := range strings.FieldsSeq(names) {
 		if cmd.Flags().Changed(name) {
 			return name
@@ -44,12 +42,12 @@ func firstChanged(cmd *cobra.Command, names string) string {
 // read reads the configuration if --config is set.
 func (f *configFlags) read(cmd *cobra.Command) error {
 	if f.file == "" {
-		if changed(cmd, "key") {
+		if cmd.Flags().Changed("key") {
 			return errors.New("--key is set without --config: name the file with --config")
 		}
 		return nil
 	}
-	if name := firstChanged(cmd, replaced); name != "" {
+	if name := changed(cmd, replaced); name != "" {
 		return fmt.Errorf("--config and --%s are both given: leave one of them out", name)
 	}
 	text, err := os.ReadFile(f.file)

@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,31 +103,21 @@ func parseTime(s string) (time.Time, error) {
 
 func parseEpoch(s string) (int64, error) {
 	t, err := parseTime(s)
+	if err == nil && t.UnixMilli() < 0 {
+		err = fmt.Errorf("%q is before 1970", s)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("--epoch %w", err)
 	}
-	switch ms := t.UnixMilli(); {
-	case ms < 0:
-		return 0, fmt.Errorf("--epoch %q is before 1970", s)
-	case ms == 0:
-		return snowflake.UnixEpoch, nil
-	default:
-		return ms, nil
-	}
+	return cmp.Or(t.UnixMilli(), snowflake.UnixEpoch), nil
 }
 
 func parseBits(s string, l *snowflake.Layout) error {
-	fields := []*uint8{&l.TimeBits, &l.WorkerBits, &l.BusinessBits, &l.SequenceBits}
-	parts := strings.Split(s, "/")
-	for i, part := range parts {
-		n, err := strconv.ParseUint(part, 10, 8)
-		if err != nil || len(parts) != len(fields) {
-			return fmt.Errorf("--bits %s is not time/worker/business/sequence, such as 41/5/0/17", printable.Quote(s))
-		}
-		if n == 0 && i != 2 {
-			return fmt.Errorf("--bits %q: only the business field may have no bits", s)
-		}
-		*fields[i] = uint8(n)
+	if _, err := fmt.Sscanf(s+"\n", "%d/%d/%d/%d\n", &l.TimeBits, &l.WorkerBits, &l.BusinessBits, &l.SequenceBits); err != nil {
+		return fmt.Errorf("--bits %s is not time/worker/business/sequence, such as 41/5/0/17", printable.Quote(s))
+	}
+	if min(l.TimeBits, l.WorkerBits, l.SequenceBits) == 0 {
+		return fmt.Errorf("--bits %q: only the business field may have no bits", s)
 	}
 	return nil
 }

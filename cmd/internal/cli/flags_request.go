@@ -49,7 +49,7 @@ func (f *requestFlags) complete(cmd *cobra.Command, s *storeFlags) error {
 		c, f.from, f.given = *s.app.config, s.app.file, true
 		f.mode = c.Mode
 	} else {
-		f.from, f.given = "the flags and the defaults", changed(cmd, layoutParts+" "+requestParts)
+		f.from, f.given = "the flags and the defaults", changed(cmd, layoutParts+" "+requestParts) != ""
 		l, err := f.layout.layout()
 		if err != nil {
 			return err

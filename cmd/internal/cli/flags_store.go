@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,6 @@ import (
 	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/snowflake"
 )
-
-const envStore = target.EnvStore
 
 // storeFlags select a store, and hold the application's settings for it.
 type storeFlags struct {
@@ -42,14 +41,14 @@ func (f *storeFlags) register(cmd *cobra.Command, p program) {
 	if f.program.Numbers {
 		flags.BoolVar(&f.durable, "durable", false, "the store loses no acknowledged write, as in the application's configuration")
 	}
-	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "time limit of the command")
+	flags.DurationVar(&f.timeout, "timeout", cmp.Or(f.timeout, 30*time.Second), "time limit of the command")
 	cmd.Long += "\n" + f.program.Stores
 }
 
 // registerPlace adds the flags that name the store and the namespace.
 func (f *storeFlags) registerPlace(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.store, "store", "", "the URL or DSN of the store (default: $"+envStore+")")
+	flags.StringVar(&f.store, "store", "", "the URL or DSN of the store (default: $"+target.EnvStore+")")
 	flags.StringVar(&f.namespace, "namespace", "", "the namespace")
 	flags.StringVar(&f.prefix, "prefix", "", "prefix of tables or keys, if the application sets one")
 }
@@ -102,14 +101,14 @@ func (f *storeFlags) complete(cmd *cobra.Command, optional bool) error {
 func (f *storeFlags) locate() (err error) {
 	text := f.store
 	if f.from = "--store"; text == "" {
-		f.from, text = envStore, os.Getenv(envStore)
+		f.from, text = target.EnvStore, os.Getenv(target.EnvStore)
 	}
 	text = dsn.Trim(text)
 	if err := dsn.Plain(text); err != nil {
 		return fmt.Errorf("%s %w", f.from, err)
 	}
 	if text == "" {
-		return errors.New("--store is empty: give the URL of a store (see --help); if it contains a password, use " + envStore)
+		return errors.New("--store is empty: give the URL of a store (see --help); if it contains a password, use " + target.EnvStore)
 	}
 	f.at, err = f.program.Parse(text)
 	return err

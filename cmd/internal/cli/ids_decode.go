@@ -45,7 +45,7 @@ with its line or argument number, continues with the others and exits with 1.`,
 				return err
 			}
 			d := decoder{decode: l.Decode, json: asJSON}
-			switch named := layout.app.file != "" || changed(cmd, layoutParts); {
+			switch named := layout.app.file != "" || changed(cmd, layoutParts) != ""; {
 			case store.namespace == "" && source == "":
 				d.assumed = !named
 			case named || store.namespace != "" && source != "":

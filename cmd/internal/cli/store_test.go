@@ -153,7 +153,7 @@ func TestNoPasswordIsPrinted(t *testing.T) {
 		"sqlite:db&_auth_pass=" + secret, "file:db;key=" + secret,
 	} {
 		t.Run(strings.ReplaceAll(store, secret, "PW"), func(t *testing.T) {
-			t.Setenv(envStore, store)
+			t.Setenv(target.EnvStore, store)
 			file := writeFile(t, fmt.Sprintf("idworker:\n  %q: x\n  mode: %[1]q\n  wait: %[1]q\n  preset: %[1]q\n", store))
 			for _, args := range [][]string{
 				{"init", "--namespace=a", "--timeout=100ms"},

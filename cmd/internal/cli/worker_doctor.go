@@ -89,9 +89,6 @@ func (d *doctor) examine(ctx context.Context) {
 		}
 	}
 	d.incarnation(ctx)
-	if !d.request.lends() {
-		d.Note("mode", fmt.Sprintf("%s has mode: %s, which lends no worker ids", d.store.app.file, d.request.mode), "there is no namespace to check")
-	}
 	d.namespace(ctx, o)
 }
 

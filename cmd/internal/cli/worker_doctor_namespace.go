@@ -20,21 +20,19 @@ func (d *doctor) namespace(ctx context.Context, o *target.Opened) {
 	if !d.request.given {
 		source = "the default layout, "
 	}
-	if d.store.namespace == "" {
+	if !d.request.lends() {
+		d.Note("mode", fmt.Sprintf("%s has mode: %s, which lends no worker ids", d.store.app.file, d.request.mode), "there is no namespace to check")
+	} else if d.store.namespace == "" {
 		d.Note("namespace", "none is given; rights were tried for "+d.name()+", which need not exist", "give --namespace, to check its records and the rights on its keys")
-	} else if d.request.lends() {
-		rec, err := o.Record(ctx, d.store.namespace)
-		switch {
-		case errors.Is(err, lease.ErrUnknown):
-			d.Note("namespace", "nothing is on record for "+d.store.namespace, "the first start creates the record; if there should be one, check its spelling, --prefix and --store")
-		case err != nil:
-			d.Fault("namespace", err.Error(), "the worker ids were not checked")
-		default:
-			if d.record(&members, rec) {
-				source = ""
-			}
-			d.workers(ctx, o, rec, members)
+	} else if rec, err := o.Record(ctx, d.store.namespace); errors.Is(err, lease.ErrUnknown) {
+		d.Note("namespace", "nothing is on record for "+d.store.namespace, "the first start creates the record; if there should be one, check its spelling, --prefix and --store")
+	} else if err != nil {
+		d.Fault("namespace", err.Error(), "the worker ids were not checked")
+	} else {
+		if d.record(&members, rec) {
+			source = ""
 		}
+		d.workers(ctx, o, rec, members)
 	}
 	d.layout(members.Layout, source)
 	if d.replicas > 0 && d.request.lends() {
@@ -50,7 +48,6 @@ func (d *doctor) layout(text, source string) {
 		d.Fault("layout", err.Error(), "check whether another program wrote the record")
 		return
 	}
-	l = l.WithDefaults()
 	if err := l.CheckTime(time.Now()); err != nil {
 		d.Fault("layout", err.Error(), "choose another: \"snowlease layout\" shows when its time runs out")
 		return

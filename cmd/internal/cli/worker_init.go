@@ -39,7 +39,7 @@ Init does not read the application's environment variables.
 
 If any record of the namespace exists, init changes nothing and exits with 3, without asking.`,
 		Example: `  snowlease init --store redis://127.0.0.1:6379 --namespace orders
-  ` + envStore + `='mysql://app:word@db/orders' snowlease init --config config.yaml`,
+  ` + target.EnvStore + `='mysql://app:word@db/orders' snowlease init --config config.yaml`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := store.complete(cmd, false); err != nil {

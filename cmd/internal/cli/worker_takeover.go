@@ -16,10 +16,9 @@ import (
 
 func takeoverCommand(p program) *cobra.Command {
 	var (
-		old                               storeFlags
-		workers, store, namespace, prefix string
-		toWorkers                         string
-		check                             bool
+		old                                          = storeFlags{timeout: 5 * time.Minute} // a second call may have to wait for max-ttl
+		store, namespace, prefix, workers, toWorkers string
+		check                                        bool
 	)
 	cmd := &cobra.Command{
 		Use:   "takeover --namespace NS --to-namespace NS [flags]",
@@ -83,8 +82,6 @@ If they cannot, old and new processes may run side by side.`,
 	}
 	old.register(cmd, p)
 	flags := cmd.Flags()
-	old.timeout = 5 * time.Minute // a second call may have to wait for max-ttl
-	flags.Lookup("timeout").DefValue = old.timeout.String()
 	flags.StringVar(&workers, "workers", "", "the old worker ids, such as 16-31 (default: all)")
 	flags.StringVar(&store, "to-store", "", "the store of the new namespace (default: the same)")
 	flags.StringVar(&namespace, "to-namespace", "", "the new namespace")

@@ -87,13 +87,5 @@ func mysqlDSN(rest string) (string, error) {
 	if len(a.Hosts) != 1 {
 		return "", errors.New("--store: give exactly one MySQL host, the primary")
 	}
-	dsn := a.User
-	if a.Password != "" {
-		dsn += ":" + a.Password
-	}
-	dsn += "@tcp(" + a.Hosts[0] + ")/" + a.Path
-	if a.Query != "" {
-		dsn += "?" + a.Query
-	}
-	return dsn, nil
+	return a.User + ":" + a.Password + "@tcp(" + a.Hosts[0] + ")/" + a.Path + "?" + a.Query, nil
 }

@@ -22,7 +22,7 @@ func TestParseStore(t *testing.T) {
 		"redis://a/?master=m&sentinel_password=x&sentinel_username=y": onRedis(redis.Config{Addrs: []string{"a:6379"}, Master: "m", SentinelUsername: "y", SentinelPassword: "x"}),
 		"rediss://h/?ca_file=a&cert_file=b&key_file=c":                onRedis(redis.Config{Addrs: []string{"h:6379"}, TLS: true, CAFile: "a", CertFile: "b", KeyFile: "c"}),
 		"mysql://u:p%2Fw@h/name?tls=true":                             database("mysql", "u:p/w@tcp(h:3306)/name?tls=true"),
-		"mariadb://u@h:3/name":                                        database("mysql", "u@tcp(h:3)/name"),
+		"mariadb://u@h:3/name":                                        database("mysql", "u:@tcp(h:3)/name?"),
 		"u:w@tcp(h)/name":                                             database("mysql", "u:w@tcp(h)/name"),
 		"postgres://u:w@h/name?sslmode=disable":                       database("pgx", "postgres://u:w@h/name?sslmode=disable"),
 		"host=h dbname=name":                                          database("pgx", "host=h dbname=name"),
