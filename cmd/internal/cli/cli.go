@@ -29,9 +29,6 @@ type program struct{ target.Program }
 
 // rename replaces the command name snowlease in text with the name of this program.
 func (p program) rename(text string) string {
-	if p.Name == "snowlease" {
-		return text
-	}
 	return command.ReplaceAllString(text, "${1}"+p.Name+" ")
 }
 
@@ -48,29 +45,26 @@ const (
 // A failure is an error other than wrong usage, with its exit code.
 type failure struct {
 	code int
-	err  error
+	error
 }
 
-func (f failure) Error() string { return f.err.Error() }
-func (f failure) Unwrap() error { return f.err }
+func (f failure) Unwrap() error { return f.error }
 
-// A group is a set of commands under one heading of the help.
-type group struct {
-	title    string
-	commands []*cobra.Command
-}
-
-// groups returns all commands. Their files begin with ids, worker, numbers and config.
-func groups(p program) []group {
-	list := []group{
-		{"Ids", []*cobra.Command{decodeCommand(p), encodeCommand(), nextCommand(p), publicIDCommand(p), layoutCommand(), inspectCommand()}},
-		{"Worker ids", []*cobra.Command{workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), takeoverCommand(p), retireCommand(p)}},
-		{"Configuration", []*cobra.Command{checkCommand()}},
+// addCommands adds all commands. Their files begin with ids, worker, numbers and config.
+func (p program) addCommands(root *cobra.Command) {
+	add := func(title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
+		root.AddCommand(commands...)
+		for _, c := range commands {
+			c.GroupID, c.Long, c.Example = title, p.rename(c.Long), p.rename(c.Example)
+		}
 	}
+	add("Ids", decodeCommand(p), encodeCommand(), nextCommand(p), publicIDCommand(p), layoutCommand(), inspectCommand())
+	add("Worker ids", workersCommand(p), initCommand(p), doctorCommand(p), quarantineCommand(p), releaseCommand(p), takeoverCommand(p), retireCommand(p))
+	add("Configuration", checkCommand())
 	if p.Numbers {
-		list = append(list, group{"Numbers", []*cobra.Command{segmentCommand(p)}})
+		add("Numbers", segmentCommand(p))
 	}
-	return list
 }
 
 // Run runs a program and returns its exit code.
@@ -90,13 +84,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 the command ran and the answe
 		SilenceUsage:  true,
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	for _, g := range groups(p) { //nolint:contextcheck // cobra hands the context to each command
-		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
-		for _, c := range g.commands {
-			c.GroupID, c.Long, c.Example = g.title, p.rename(c.Long), p.rename(c.Example)
-		}
-		root.AddCommand(g.commands...)
-	}
+	p.addCommands(root) //nolint:contextcheck // cobra hands the context to each command
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		// Do not print the text after a dash: -store=redis://user:password@host.
 		text := err.Error()

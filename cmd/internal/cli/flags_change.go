@@ -22,11 +22,8 @@ type change struct {
 func changeCommand(p program, cmd *cobra.Command, c *change) *cobra.Command {
 	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := c.store.complete(cmd, false); err != nil {
-			return err
-		}
 		var question string
-		err := c.store.with(cmd, func(ctx context.Context, o *target.Opened) (err error) {
+		err := c.store.run(cmd, func(ctx context.Context, o *target.Opened) (err error) {
 			question, err = c.ask(ctx, o)
 			return err
 		})

@@ -55,16 +55,14 @@ func (f *storeFlags) registerPlace(cmd *cobra.Command) {
 
 // layout returns the layout that the namespace is pinned to.
 func (f *storeFlags) layout(cmd *cobra.Command) (l snowflake.Layout, err error) {
-	if err := f.complete(cmd, false); err != nil {
-		return l, err
-	}
-	return l, f.with(cmd, func(ctx context.Context, o *target.Opened) error {
+	err = f.run(cmd, func(ctx context.Context, o *target.Opened) error {
 		rec, err := o.Record(ctx, f.namespace)
 		if err == nil {
 			l, err = parseLayout(rec.Pin.Layout)
 		}
 		return err
 	})
+	return l, err
 }
 
 // must panics on errors that only a bug in this program can cause.
@@ -152,6 +150,14 @@ func (f *storeFlags) within(cmd *cobra.Command) (context.Context, context.Cancel
 		stop() // now: a question may follow
 		cancel()
 	}
+}
+
+// run checks the flags and runs do on the store.
+func (f *storeFlags) run(cmd *cobra.Command, do func(context.Context, *target.Opened) error) error {
+	if err := f.complete(cmd, false); err != nil {
+		return err
+	}
+	return f.with(cmd, do)
 }
 
 // with opens the store, runs do and closes the store, within the timeout.

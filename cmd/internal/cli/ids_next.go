@@ -24,10 +24,7 @@ namespace must exist; its record has the layout and the TTL of the lease.`,
 		Example: `  snowlease next --namespace orders -n 100`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := store.complete(cmd, false); err != nil {
-				return err
-			}
-			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
+			return store.run(cmd, func(ctx context.Context, o *target.Opened) error {
 				rec, err := o.Record(ctx, store.namespace)
 				if err != nil {
 					return err

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -42,35 +41,29 @@ shop/invoices.acme, and the first day of the current period of each.`,
 				prefix += series + "."
 			}
 			return withSegments(cmd, &store, ofSeries, func(ctx context.Context, s target.Segments) error {
-				return listSegments(ctx, cmd.OutOrStdout(), s, prefix, ofSeries)
+				list, ok := s.(lister)
+				if !ok {
+					return fmt.Errorf("%s has no list of its sequences: a SQL database has one", s)
+				}
+				const columns = "%19v  %-10s  %s\n"
+				none := true
+				err := list.Names(ctx, prefix, func(name string, given int64) error {
+					if none {
+						fmt.Fprintf(cmd.OutOrStdout(), columns, "NUMBER", "PERIOD", "NAME")
+					}
+					none = false
+					number, period := lineOf(given, ofSeries)
+					fmt.Fprintf(cmd.OutOrStdout(), columns, number, period, printable.Text(name))
+					return nil
+				})
+				if err == nil && none {
+					fmt.Fprintf(cmd.OutOrStdout(), "no sequences at %s\n", s)
+				}
+				return err
 			})
 		},
 	}
 	store.register(cmd, p)
 	cmd.Flags().StringVar(&series, "series", "", "only the scopes of this series")
 	return cmd
-}
-
-const segmentColumns = "%19v  %-10s  %s\n"
-
-// listSegments prints the sequences whose names begin with prefix.
-func listSegments(ctx context.Context, out io.Writer, s target.Segments, prefix string, series bool) error {
-	list, ok := s.(lister)
-	if !ok {
-		return fmt.Errorf("%s has no list of its sequences: a SQL database has one", s)
-	}
-	none := true
-	err := list.Names(ctx, prefix, func(name string, given int64) error {
-		number, period := lineOf(given, series)
-		if none {
-			fmt.Fprintf(out, segmentColumns, "NUMBER", "PERIOD", "NAME")
-		}
-		none = false
-		fmt.Fprintf(out, segmentColumns, number, period, printable.Text(name))
-		return nil
-	})
-	if err == nil && none {
-		fmt.Fprintf(out, "no sequences at %s\n", s)
-	}
-	return err
 }

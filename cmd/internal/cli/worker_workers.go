@@ -33,10 +33,7 @@ States: lent; ahead (free, but its next ids carry times in the future); free.`,
   snowlease workers --namespace orders --all --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := store.complete(cmd, false); err != nil {
-				return err
-			}
-			return store.with(cmd, func(ctx context.Context, o *target.Opened) error {
+			return store.run(cmd, func(ctx context.Context, o *target.Opened) error {
 				v, err := readWorkers(ctx, o, store.namespace, all)
 				if err != nil {
 					return err
