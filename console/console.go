@@ -77,7 +77,7 @@ func newConsole(cfg Config, workers ...worker) *console {
 		c.panels = append(c.panels, &panel{n: i + 1, worker: w, slots: slots{worker: w}})
 	}
 	c.pages = template.Must(template.New("").Funcs(template.FuncMap{
-		"clock": clock, "stamp": stamp, "ago": ago, "length": length, "joined": joined, "moment": moment, "thousands": thousands, "percent": percent, "number": number,
+		"stamp": stamp, "ago": ago, "length": length, "joined": joined, "moment": moment, "thousands": thousands, "percent": percent, "number": number,
 	}).ParseFS(assets, "assets/*.html"))
 	c.sample()
 	keepSampling(weak.Make(c))

@@ -7,8 +7,6 @@ import (
 	"time"
 )
 
-func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }
-
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func percent(f float64) string { return strconv.FormatFloat(f, 'f', 2, 64) + "%" }
