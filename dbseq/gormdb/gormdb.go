@@ -34,18 +34,13 @@ import (
 // dbseq.Open, it opens no connection. The caller closes the center after its last use, and
 // db itself.
 //
-// It returns an error if an option is invalid, or if db is nil, in a transaction, on
-// another kind of database, or has a DSN that its driver refuses.
+// It returns an error if an option is invalid, or if db is nil, on another kind of database,
+// or has a DSN that its driver refuses. If db is in a transaction, the center does not use that.
 func Center(db *gorm.DB, opts ...dbseq.Option) (*dbseq.Center, error) {
 	if db == nil || db.Config == nil || db.Dialector == nil {
 		return nil, errors.New("gormdb: the *gorm.DB is nil or was not opened by gorm.Open")
 	}
-	if db.Statement != nil {
-		if _, ok := db.Statement.ConnPool.(gorm.TxCommitter); ok {
-			return nil, errors.New("gormdb: the *gorm.DB is in a transaction, which would hide leases until it ends: pass the one from gorm.Open")
-		}
-	}
-	// db.Statement could be one of a transaction.
+	// db.Statement could be one of a transaction, which would hide leases until it ends.
 	app, err := (&gorm.DB{Config: db.Config}).DB()
 	if err != nil {
 		return nil, fmt.Errorf("gormdb: the *gorm.DB is not on a *sql.DB (%w): call dbseq.New with one", err)

@@ -102,22 +102,19 @@ func TestRefuses(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = app.Close() })
 	db := open(t, libsqlite.Open(sqliteDSN(t)))
-	tx := db.Begin()
-	t.Cleanup(func() { tx.Rollback() })
 	for name, c := range map[string]struct {
 		db   *gorm.DB
 		opt  dbseq.Option
 		want string
 	}{
-		"nil":         {nil, nil, "is nil"},
-		"zero":        {&gorm.DB{}, nil, "not opened by gorm.Open"},
-		"transaction": {tx, nil, "in a transaction"},
-		"dialect":     {&gorm.DB{Config: &gorm.Config{Dialector: clickhouse{}, ConnPool: app}}, nil, `"clickhouse" is not supported`},
-		"no *sql.DB":  {&gorm.DB{Config: &gorm.Config{Dialector: mysql.Open("app@tcp(127.0.0.1:1)/app"), ConnPool: connPool{}}}, nil, "is not on a *sql.DB"},
-		"dsn":         {&gorm.DB{Config: &gorm.Config{Dialector: mysql.Open("app:geheim@tcp(127.0.0.1/app"), ConnPool: app}}, nil, "invalid DSN"},
-		"no dsn":      {&gorm.DB{Config: &gorm.Config{Dialector: mysql.Open("geheim"), ConnPool: app}}, nil, "invalid DSN"},
-		"line break":  {&gorm.DB{Config: &gorm.Config{Dialector: libsqlite.Open("app.db\n"), ConnPool: app}}, nil, "has the control character U+000A"},
-		"option":      {db, dbseq.WithTablePrefix("1"), "WithTablePrefix"},
+		"nil":        {nil, nil, "is nil"},
+		"zero":       {&gorm.DB{}, nil, "not opened by gorm.Open"},
+		"dialect":    {&gorm.DB{Config: &gorm.Config{Dialector: clickhouse{}, ConnPool: app}}, nil, `"clickhouse" is not supported`},
+		"no *sql.DB": {&gorm.DB{Config: &gorm.Config{Dialector: mysql.Open("app@tcp(127.0.0.1:1)/app"), ConnPool: connPool{}}}, nil, "is not on a *sql.DB"},
+		"dsn":        {&gorm.DB{Config: &gorm.Config{Dialector: mysql.Open("app:geheim@tcp(127.0.0.1/app"), ConnPool: app}}, nil, "invalid DSN"},
+		"no dsn":     {&gorm.DB{Config: &gorm.Config{Dialector: mysql.Open("geheim"), ConnPool: app}}, nil, "invalid DSN"},
+		"line break": {&gorm.DB{Config: &gorm.Config{Dialector: libsqlite.Open("app.db\n"), ConnPool: app}}, nil, "has the control character U+000A"},
+		"option":     {db, dbseq.WithTablePrefix("1"), "WithTablePrefix"},
 	} {
 		var opts []dbseq.Option
 		if c.opt != nil {
@@ -161,7 +158,9 @@ func TestGormIsLeftAlone(t *testing.T) {
 			defer conn.Close()
 
 			session := db.Where("id = ?", 1).Table("orders")
-			session.Statement.ConnPool = replica.ConnPool
+			tx := replica.Begin()
+			defer tx.Rollback()
+			session.Statement.ConnPool = tx.Statement.ConnPool
 			require.Empty(t, lendAndReserve(t, session))
 			require.False(t, replica.Migrator().HasTable("snowlease_slot"), "the replica was not asked")
 		})
