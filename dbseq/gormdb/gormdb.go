@@ -16,8 +16,6 @@
 package gormdb
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
@@ -64,12 +62,12 @@ func Center(db *gorm.DB, opts ...dbseq.Option) (*dbseq.Center, error) {
 //		return err
 //	}
 //
-// If tx is in no transaction, the call that uses the result returns numbers.ErrTransaction, and takes
-// no number. The same happens in a hook with gorm.io/sharding, which hides the transaction: call it in
-// the function that you pass to db.Transaction.
+// If tx is in no transaction, Tx returns nil, and the call that uses it returns
+// numbers.ErrTransaction and takes no number. The same happens in a hook with gorm.io/sharding, which
+// hides the transaction: call it in the function that you pass to db.Transaction.
 func Tx(tx *gorm.DB) numbers.Tx {
 	if tx == nil || tx.Statement == nil {
-		return none{}
+		return nil
 	}
 	pool := tx.Statement.ConnPool
 	if prepared, ok := pool.(*gorm.PreparedStmtTX); ok { // whose cache of statements is the application's
@@ -77,26 +75,11 @@ func Tx(tx *gorm.DB) numbers.Tx {
 	}
 	switch pool.(type) {
 	case gorm.TxBeginner, gorm.ConnPoolBeginner: // a pool, although it may have a Commit
-		return none{}
+		return nil
 	}
-	if in, ok := pool.(numbers.Tx); ok {
-		return in
-	}
-	return none{}
+	in, _ := pool.(numbers.Tx)
+	return in
 }
-
-// none is the transaction of a *gorm.DB that is in none.
-type none struct{}
-
-var errNone = fmt.Errorf("%w: the *gorm.DB is in no transaction: ask in db.Transaction, or in a hook without SkipDefaultTransaction and gorm.io/sharding, with the *gorm.DB given there",
-	numbers.ErrTransaction)
-
-// ExecContext fails, and so do the others.
-func (none) ExecContext(context.Context, string, ...any) (sql.Result, error) { return nil, errNone }
-
-func (none) QueryContext(context.Context, string, ...any) (*sql.Rows, error) { return nil, errNone }
-func (none) Commit() error                                                   { return errNone }
-func (none) Rollback() error                                                 { return errNone }
 
 // dsnOf returns the DSN of a dialector, or why there is none. It uses reflection,
 // because importing the dialector's package would link a driver.

@@ -336,7 +336,8 @@ func (s *Store) with(ctx context.Context, what, name string, f func(context.Cont
 	case s.pool == nil:
 		err = s.conn.Server(ctx, false)
 	case fault.Nil(s.tx):
-		return fmt.Errorf("%w: the transaction is nil (%T)", numberstore.ErrTransaction, s.tx)
+		return fmt.Errorf("%w: there is none (%T): with GORM, ask in db.Transaction, or in a hook without SkipDefaultTransaction and gorm.io/sharding, with the *gorm.DB given there",
+			numberstore.ErrTransaction, s.tx)
 	case !s.conn.Answered():
 		return fmt.Errorf("%w: the store has not answered yet: call it outside of a transaction first, as numbers.OpenSeries does", numberstore.ErrTransaction)
 	}
