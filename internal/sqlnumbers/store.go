@@ -9,6 +9,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
@@ -92,7 +93,7 @@ func (s *Store) In(tx numberstore.Tx) numberstore.Reader {
 // first one would determine the rows that the transaction sees: with innodb_snapshot_isolation,
 // MariaDB then refuses to change rows that others have changed since.
 func (s *Store) outside(ctx context.Context, r numberstore.Request) error {
-	if s.pool == nil || !s.conn.Gaps() || !r.Create || s.seen.has(r.Name) {
+	if _, seen := s.seen.Load(r.Name); seen || s.pool == nil || !s.conn.Gaps() || !r.Create {
 		return nil
 	}
 	// The transaction creates the name if its pool has no other connection available, or if creating
@@ -117,23 +118,15 @@ func (s *Store) outside(ctx context.Context, r numberstore.Request) error {
 
 // names are some of the names in the table.
 type names struct {
-	mu  sync.Mutex
-	all map[string]bool
-}
-
-func (n *names) has(name string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.all[name]
+	sync.Map
+	added atomic.Int64
 }
 
 func (n *names) add(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.all == nil || len(n.all) >= 10_000 { // bounds the memory; a forgotten name is looked up again
-		n.all = map[string]bool{}
+	if n.added.Add(1)%10_000 == 0 { // bounds the memory; a forgotten name is looked up again
+		n.Clear()
 	}
-	n.all[name] = true
+	n.Store(name, true)
 }
 
 // Create creates a name for administrators. The name includes the namespace, such as shop/orders.
