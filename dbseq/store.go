@@ -84,10 +84,8 @@ func (s *store) Load(ctx context.Context, namespace string, want engine.Want) (v
 func (s *store) load(ctx context.Context, namespace string, want engine.Want) (v engine.View, err error) {
 	r := want.Request
 	joins := r.Pool > 0
-	if joins {
+	if err = s.Server(ctx, false); err == nil && joins {
 		err = s.prepare(ctx, r)
-	} else {
-		err = s.Server(ctx, false)
 	}
 	if err != nil {
 		return v, err
@@ -96,13 +94,12 @@ func (s *store) load(ctx context.Context, namespace string, want engine.Want) (v
 		v.Incarnation, err = s.Identify(ctx)
 		return v, err
 	}
-	spent := rules.Spent(r.Owner)
 	a := sqlconn.Args{
 		"ns": namespace, "pool": cmp.Or(r.Pool, lease.MaxPool), "first": r.First, "last": r.Last, "slot": want.Worker,
 		"owner": "-", "spent": "-", "skew": ms(r.Skew), "ahead": ms(rules.By(r.Pin(), r).MaxLead),
 	}
 	if want.Borrow {
-		a["owner"], a["spent"] = text128(r.Owner), text128(spent)
+		a["owner"], a["spent"] = text128(r.Owner), text128(rules.Spent(r.Owner))
 	}
 	l, lead, err := s.look(ctx, a, want)
 	if err != nil {

@@ -20,15 +20,11 @@ var tables = sqlconn.Tables{
 	Damaged: "correct its row or delete it; later grants lie above everything that it may have held",
 }
 
-// prepare makes the store ready for a request. It identifies the server, refuses one with a
-// wrong clock or an unreadable incarnation before it writes anything, and creates the
-// tables if necessary.
+// prepare makes the store ready for a request. It refuses a server with a wrong clock or an
+// unreadable incarnation before it writes anything, and creates the tables if necessary.
 func (s *store) prepare(ctx context.Context, req lease.Request) error {
 	if s.ready.Load() {
 		return nil
-	}
-	if err := s.Server(ctx, false); err != nil {
-		return err
 	}
 	if !s.Own { // nothing moved a connection yet
 		if err := s.beside.Settle(ctx); err != nil {
