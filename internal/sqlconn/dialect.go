@@ -76,8 +76,7 @@ type codes struct {
 
 	// These errors end a start immediately, like a failed ping of the application's own.
 	login, noDatabase, cannotOpen []string
-	// readOnlyFile is not cured by a failover. movedFile: the file was replaced while it was open.
-	readOnlyFile, movedFile []string
+	movedFile                     []string // the file was replaced while it was open
 	// extended: the last byte of a number is also a code, a more general one.
 	extended bool
 }

@@ -33,10 +33,8 @@ func numberOf(err error) int64 {
 	}
 	if v := reflect.Indirect(reflect.ValueOf(err)); v.Kind() == reflect.Struct {
 		for _, name := range []string{"Number", "Code"} {
-			if n := v.FieldByName(name); n.CanInt() {
-				return n.Int()
-			} else if n.CanUint() {
-				return int64(n.Uint())
+			if n := v.FieldByName(name); n.CanInt() || n.CanUint() {
+				return n.Convert(reflect.TypeFor[int64]()).Int()
 			}
 		}
 	}
@@ -93,7 +91,7 @@ func (c *Conn) Wrap(ctx context.Context, what string, err error) error {
 		setup = "check that the folder of the file exists and can be written to"
 	case c.is(err, c.dialect.movedFile):
 		hint = ": the file was deleted or replaced while it was in use: stop all processes before you do that"
-	case c.is(err, c.dialect.readOnlyFile):
+	case c.dialect.file && c.readOnly(err): // which no failover cures
 		setup = "the file or the folder is read-only: " + makeWritable
 	case c.dialect.hint(err) != "":
 		hint = ": " + c.dialect.hint(err)

@@ -145,10 +145,10 @@ func (x *examination) may(ctx context.Context, table string) bool {
 		verb, _, _ := strings.Cut(text, " ")
 		seen := fmt.Sprintf("%s on %s: %v", verb, x.Set.Prefix+table, err)
 		switch {
-		case x.is(err, x.dialect.readOnlyFile):
-			x.Fault("rights", seen, makeWritable)
 		case !x.readOnly(err):
 			x.Fault("rights", seen, x.grants())
+		case x.dialect.file:
+			x.Fault("rights", seen, makeWritable)
 		case !slices.ContainsFunc(x.List, func(f lease.Finding) bool { return f.Level == lease.LevelFault && f.Check == "primary" }):
 			x.Fault("primary", seen, useThePrimary)
 		}

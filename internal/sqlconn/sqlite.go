@@ -39,14 +39,13 @@ var sqlite = dialect{
 		context.DeadlineExceeded.Error(), "on SQLite only one transaction writes at a time: do not call this within a transaction that writes",
 	}},
 	codes: codes{
-		transient:    []string{"5", "6"}, // busy, locked
-		noTable:      []string{"1"},      // there is no separate code
-		usedUp:       []string{"13"},     // full, the code of a full disk too
-		readOnly:     []string{"8"},
-		readOnlyFile: []string{"8"},
-		movedFile:    []string{"1032"}, // detected only without WAL
-		extended:     true,
-		cannotOpen:   []string{"14"},
+		transient:  []string{"5", "6"}, // busy, locked
+		noTable:    []string{"1"},      // there is no separate code
+		usedUp:     []string{"13"},     // full, the code of a full disk too
+		readOnly:   []string{"8"},
+		movedFile:  []string{"1032"}, // detected only without WAL
+		extended:   true,
+		cannotOpen: []string{"14"},
 	},
 }
 
