@@ -121,7 +121,7 @@ var onProvidersSQLDB = list{title: "providers sqlopen", pkg: "providers/internal
 	{"sqlopen.go: a condition negated in open, 2", "providers/internal/sqlopen/sqlopen.go", `	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
 	if err != nil {`, `	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
 	if !(err != nil) {`, "ExampleNew"},
-	{"sqlopen.go: a condition negated in choose", "providers/internal/sqlopen/sqlopen.go", `return d.Name == c.Driver }`, `return d.Name != c.Driver }`, "ExampleNew"},
+	{"sqlopen.go: a condition negated in choose", "providers/internal/sqlopen/sqlopen.go", `if d.Name == p.Config.Driver {`, `if d.Name != p.Config.Driver {`, "ExampleNew"},
 }}
 
 var spread = []list{onCLI, onCLISQLRedis, onConsole, onExamplesAttack, onExamplesCollide, onExamplesFxapp, onExamplesOwncenter, onExamplesPlain, onGormplugin, onMetrics, onProviders, onProvidersRedis, onProvidersSQLDB}

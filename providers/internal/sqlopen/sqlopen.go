@@ -8,7 +8,6 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -61,24 +60,24 @@ type Params struct {
 // The start of the application fails if the database does not answer. The stop closes the pool
 // after everything built on it has stopped, and so after the worker id is released.
 func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
-	return func(p Params) (*gorm.DB, error) { return open(p, drivers) }
-}
-
-func open(p Params, drivers []Driver) (*gorm.DB, error) {
-	c, log := p.Config, p.Logger
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	c = c.WithDefaults()
-	i := slices.IndexFunc(drivers, func(d Driver) bool { return d.Name == c.Driver })
-	if i < 0 {
+	return func(p Params) (*gorm.DB, error) {
+		if err := p.Config.Validate(); err != nil {
+			return nil, err
+		}
+		p.Config = p.Config.WithDefaults()
 		var linked []string
 		for _, d := range drivers {
+			if d.Name == p.Config.Driver {
+				return open(p, d)
+			}
 			linked = append(linked, d.Name)
 		}
-		return nil, fmt.Errorf("providers: db.driver %q is not linked into this program: set one of: %s", c.Driver, strings.Join(linked, ", "))
+		return nil, fmt.Errorf("providers: db.driver %q is not linked into this program: set one of: %s", p.Config.Driver, strings.Join(linked, ", "))
 	}
-	d := drivers[i]
+}
+
+func open(p Params, d Driver) (*gorm.DB, error) {
+	c, log := p.Config, p.Logger
 	bounded, cancel := context.WithTimeout(context.Background(), c.ConnectTimeout)
 	defer cancel()
 	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
