@@ -26,7 +26,7 @@ type storeFlags struct {
 	durable                  bool
 	timeout                  time.Duration
 	creates                  bool          // the command may create a SQLite file
-	waits                    int           // wait_replicas, for the doctor to check
+	waits                    uint          // wait_replicas, for the doctor to check
 	yes                      bool          // confirm does not ask
 	at                       target.Target // set by complete
 	from                     string        // the origin of at, for errors and questions
@@ -80,7 +80,7 @@ func (f *storeFlags) complete(cmd *cobra.Command, optional bool) error {
 	if c := f.app.config; c != nil {
 		f.namespace = c.Namespace
 		if f.program.Numbers {
-			f.durable, f.waits = c.Store.Durable, c.Store.WaitReplicas
+			f.durable, f.waits = c.Store.Durable, uint(c.Store.WaitReplicas)
 		}
 	}
 	if err := f.locate(); err != nil {
@@ -129,7 +129,7 @@ func (f *storeFlags) tables() string {
 func (f *storeFlags) open(ctx context.Context, single bool) (*target.Opened, error) {
 	o := &target.Opened{}
 	err := f.at.Open(ctx, o, target.Options{
-		Prefix: f.prefix, TablePrefix: f.tables(), Durable: f.durable, WaitReplicas: f.waits, Creates: f.creates, From: f.from, Single: single,
+		Prefix: f.prefix, TablePrefix: f.tables(), Durable: f.durable, WaitReplicas: int(f.waits), Creates: f.creates, From: f.from, Single: single,
 	})
 	if o.Center != nil {
 		f.name = o.String()

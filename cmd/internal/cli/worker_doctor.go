@@ -57,7 +57,7 @@ A fault must be fixed; a note is worth knowing. Doctor exits with 3 if it finds 
 	request.register(cmd)
 	cmd.Flags().Uint32Var(&replicas, "replicas", 0, "how many replicas of the service run at a time (default: not checked)")
 	if p.Numbers {
-		cmd.Flags().IntVar(&store.waits, "wait-replicas", 0, "wait_replicas of the application's configuration")
+		cmd.Flags().UintVar(&store.waits, "wait-replicas", 0, "wait_replicas of the application's configuration")
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
