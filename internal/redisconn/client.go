@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/snowlease/snowlease/internal/dsn"
+	"github.com/snowlease/snowlease/internal/fault"
 )
 
 // poolSize is the number of connections of the Conn's own client, to each node of a cluster.
@@ -26,15 +27,13 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrClient}, args...)...)
 	}
+	if fault.Nil(given) {
+		return refuse("it is nil: pass one, such as from redis.NewClient")
+	}
 	// A zero timeout means go-redis's default, even if the given client has none.
 	notices := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	switch client := given.(type) {
-	case nil:
-		return refuse("it is nil: pass one, such as from redis.NewClient")
 	case *redis.Client:
-		if client == nil {
-			return refuse("it is a nil *redis.Client")
-		}
 		o := *client.Options()
 		c.addrs = []string{o.Addr}
 		c.name = strings.ReplaceAll(fmt.Sprintf("redis %s db %d", dsn.Host(o.Addr), o.DB), "  ", " ")
@@ -52,9 +51,6 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 		c.open = func() redis.UniversalClient { return redis.NewClient(&o) }
 		return nil
 	case *redis.ClusterClient:
-		if client == nil {
-			return refuse("it is a nil *redis.ClusterClient")
-		}
 		o := *client.Options()
 		c.addrs, c.cluster = o.Addrs, true
 		var hosts []string

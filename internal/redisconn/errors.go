@@ -46,11 +46,11 @@ func (c *Conn) translate(err error) error {
 	case strings.HasPrefix(text, "MOVED ") && !c.cluster:
 		return fmt.Errorf("%w: the server is a node of a cluster: pass a *redis.ClusterClient", err)
 	case redis.IsAuthError(err):
-		return setup{err, "check the user name and the password of the client"}
+		return fmt.Errorf("%w: check the user name and the password of the client: %w", err, lease.ErrSetup)
 	case Denied(err):
-		return setup{err, "grant the user the commands and the keys " + c.Key("NAME", "*") + ", as docs/engines.md lists them (ACL SETUSER)"}
+		return fmt.Errorf("%w: grant the user the commands and the keys %s, as docs/engines.md lists them (ACL SETUSER): %w", err, c.Key("NAME", "*"), lease.ErrSetup)
 	case errors.Is(err, redis.ErrClosed) && !c.cluster: // a cluster client closes the clients of nodes that leave
-		return setup{err, "the client was closed before this call: close it after the last one"}
+		return fmt.Errorf("%w: the client was closed before this call: close it after the last one: %w", err, lease.ErrSetup)
 	case c.open == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, redis.ErrPoolTimeout)):
 		return fmt.Errorf("%w (the client's pool is shared: if the application keeps all its connections busy, as in BLPOP, pass another client)", err)
 	}
@@ -65,16 +65,7 @@ func Denied(err error) bool {
 		strings.Contains(text, "The user executing the script can't") || strings.Contains(text, "has no permissions to")
 }
 
-// A setup is an error that ends a start, with a remedy.
-type setup struct {
-	error
-	advice string
-}
-
-func (e setup) Error() string   { return e.error.Error() + ": " + e.advice }
-func (e setup) Unwrap() []error { return []error{e.error, lease.ErrSetup} }
-
-// Wrap adds to err the operation that failed, its name, and the server.
+// Wrap adds to err, unless it is nil, the operation that failed, its name, and the server.
 func (c *Conn) Wrap(verb, name string, err error) error {
 	if err == nil {
 		return nil

@@ -38,14 +38,6 @@ func (r Reply) with(value any) (_ Reply, ok bool) {
 	return r, false
 }
 
-// fault returns the error for a verdict that is neither OK nor an answer.
-func (r Reply) fault() error {
-	if r[0] == "NORUNID" {
-		return ErrRunID
-	}
-	return r.Unknown()
-}
-
 // Unknown returns the error for a reply that no script sends.
 func (r Reply) Unknown() error {
 	return fmt.Errorf("the script's reply %q is unknown", printable.Text(strings.Join(r, " ")))

@@ -31,18 +31,9 @@ type Call struct {
 func (c *Conn) Run(ctx context.Context, call Call) error {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	args := append([]any{!c.Durable, !call.Shows}, call.Args...)
-	out, err := within(ctx, func() (out answered, err error) {
-		if call.Waits && c.Replicas > 0 {
-			out, err = c.runAndWait(ctx, call.Script, call.Keys, args)
-		} else {
-			// Run sends EVALSHA, and EVAL if the server does not have the script.
-			out.reply, err = call.Script.Run(ctx, c.server(), call.Keys, args...).Result()
-		}
-		c.refresh(ctx, err)
-		return out, err
-	})
+	out := c.ask(ctx, call)
 	var r Reply
+	err := out.err
 	if err != nil {
 		err = c.translate(err)
 	} else {
@@ -50,11 +41,13 @@ func (c *Conn) Run(ctx context.Context, call Call) error {
 	}
 	switch {
 	case err != nil:
+	case r[0] == "NORUNID":
+		err = ErrRunID
 	case r[0] != "OK":
 		if answer := call.Answer(r); answer != nil {
 			return answer
 		}
-		err = r.fault()
+		err = r.Unknown()
 	case call.Waits && out.replicas < int64(c.Replicas):
 		err = fmt.Errorf("%w: %d of %d", ErrNotReplicated, out.replicas, c.Replicas)
 	default:
@@ -63,34 +56,39 @@ func (c *Conn) Run(ctx context.Context, call Call) error {
 	if errors.Is(err, lease.ErrDamaged) {
 		err = fmt.Errorf("%w: %s", err, call.Remedy)
 	}
-	if err != nil {
-		err = c.Wrap(call.Verb, call.Name, err)
-	}
-	return err
+	return c.Wrap(call.Verb, call.Name, err)
 }
 
-// within returns the result of call, or ctx's error if ctx ends first. call then continues until
-// the client's timeouts. go-redis does not repeat it, because its context has ended.
-func within[T any](ctx context.Context, call func() (T, error)) (none T, err error) {
-	if err := ctx.Err(); err != nil {
-		return none, err
-	}
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
+// answered is the reply of a script and the number of replicas that acknowledged its writes.
+type answered struct {
+	reply    any
+	replicas int64
+	err      error
+}
+
+// ask sends a script. If ctx ends first, the client's call continues until its timeouts. go-redis
+// does not repeat it, because its context has ended.
+func (c *Conn) ask(ctx context.Context, call Call) (out answered) {
+	args := append([]any{!c.Durable, !call.Shows}, call.Args...)
+	done := make(chan answered, 1)
 	go func() {
-		value, err := call()
-		done <- result{value, err}
+		var out answered
+		if call.Waits && c.Replicas > 0 {
+			out = c.runAndWait(ctx, call.Script, call.Keys, args)
+		} else {
+			// Run sends EVALSHA, and EVAL if the server does not have the script.
+			out.reply, out.err = call.Script.Run(ctx, c.server(), call.Keys, args...).Result()
+		}
+		c.refresh(ctx, out.err)
+		done <- out
 	}()
 	select {
-	case r := <-done:
-		if r.err != nil && ctx.Err() != nil {
-			return none, fmt.Errorf("%w: %w", ctx.Err(), r.err)
+	case out = <-done:
+		if out.err != nil && ctx.Err() != nil {
+			out.err = fmt.Errorf("%w: %w", ctx.Err(), out.err)
 		}
-		return r.value, r.err
 	case <-ctx.Done():
-		return none, ctx.Err()
+		out.err = ctx.Err()
 	}
+	return out
 }
