@@ -2,9 +2,7 @@ package redisconn
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -43,11 +41,10 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 		}
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = poolSize, poolSize, 0, 0, 0
 		o.Limiter, o.ClientSideCache, o.ClientSideCacheConfig, o.MaintNotificationsConfig = nil, nil, nil, notices
-		o.ContextTimeoutEnabled, o.ReadTimeout = true, c.patient(o.ReadTimeout)
+		o.ContextTimeoutEnabled, o.ReadTimeout, o.DialerRetries = true, c.patient(o.ReadTimeout), 1
 		if o.MaxRetries == 0 {
 			o.MaxRetries = -1 // none
 		}
-		o.Dialer = quiet(o.Dialer)
 		c.open = func() redis.UniversalClient { return redis.NewClient(&o) }
 		return nil
 	case *redis.ClusterClient:
@@ -63,11 +60,7 @@ func (c *Conn) connect(given redis.UniversalClient) error {
 		}
 		o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.PipelineReadBufferSize, o.PipelineWriteBufferSize = poolSize, poolSize, 0, 0, 0
 		o.ReadOnly, o.RouteByLatency, o.RouteRandomly, o.MaintNotificationsConfig = false, false, false, notices // replicas may lack the latest grants
-		o.ContextTimeoutEnabled, o.ReadTimeout = true, c.patient(o.ReadTimeout)
-		if o.Dialer == nil {
-			o.Dialer = redis.NewDialer(&redis.Options{DialTimeout: o.DialTimeout, TLSConfig: o.TLSConfig})
-		}
-		o.Dialer = quiet(o.Dialer)
+		o.ContextTimeoutEnabled, o.ReadTimeout, o.DialerRetries = true, c.patient(o.ReadTimeout), 1
 		c.open = func() redis.UniversalClient {
 			again := o // a copy, because NewClusterClient changes it
 			return redis.NewClusterClient(&again)
@@ -91,27 +84,3 @@ func (c *Conn) patient(read time.Duration) time.Duration {
 	}
 	return read
 }
-
-type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
-
-// quiet returns a dialer that reports its errors through the connection that it returns: go-redis
-// prints a dialer's errors itself, for each connection of a pool, and its logger is global.
-func quiet(dial dialer) dialer {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, network, addr)
-		if err != nil {
-			conn, _ = net.Pipe()
-			conn = failed{conn, fmt.Errorf("%w", err)} // go-redis returns the error that this one wraps
-		}
-		return conn, nil
-	}
-}
-
-// failed is a connection that could not be made.
-type failed struct {
-	net.Conn
-	err error
-}
-
-func (f failed) Read([]byte) (int, error)  { return 0, f.err }
-func (f failed) Write([]byte) (int, error) { return 0, f.err }

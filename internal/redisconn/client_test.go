@@ -3,32 +3,33 @@ package redisconn
 import (
 	"context"
 	"net"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
-// printed is a test that fails if go-redis prints something.
-type printed struct{ *testing.T }
-
-func (t printed) Printf(_ context.Context, format string, v ...any) { t.Errorf(format, v...) }
-
-// TestErrorsOfADial: the caller logs the error once.
-func TestErrorsOfADial(t *testing.T) {
-	redis.SetLogger(printed{t})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// TestServerThatIsDown: the error of a call is that of its one dial, and the server is found as soon as
+// it is back.
+func TestServerThatIsDown(t *testing.T) {
+	t.Parallel()
+	m, dials := miniredis.RunT(t), atomic.Int64{}
+	client := redis.NewClient(&redis.Options{MaxRetries: -1, Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		if dials.Add(1) <= 3 {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+		}
+		return new(net.Dialer).DialContext(ctx, network, m.Addr())
+	}})
+	t.Cleanup(func() { _ = client.Close() })
+	c, err := New(client)
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	addr := l.Addr().String()
-	for _, client := range []redis.UniversalClient{
-		redis.NewClient(&redis.Options{Addr: addr}), redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}}),
-	} {
-		c, err := New(client)
-		require.NoError(t, err)
-		err = c.Run(t.Context(), Call{Verb: "look", Script: redis.NewScript("return 1"), Keys: []string{"a"}})
-		require.ErrorContains(t, err, ": dial tcp "+addr+": connect: connection refused")
-		require.NoError(t, c.Close())
-		require.NoError(t, client.Close())
+	call := Call{Script: redis.NewScript("return { 'OK' }"), Keys: []string{"a"}, Read: func(Reply) error { return nil }}
+	for range 3 {
+		require.ErrorContains(t, c.Run(t.Context(), call), ": dial tcp: connection refused")
 	}
+	require.NoError(t, c.Run(t.Context(), call))
+	require.NoError(t, c.Close())
 }

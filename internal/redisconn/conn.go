@@ -26,6 +26,7 @@ type Conn struct {
 	cluster bool
 	mu      sync.Mutex
 	client  redis.UniversalClient // nil: the next call opens it
+	calls   sync.RWMutex          // locked for reading by calls
 
 	name     string
 	addrs    []string // may contain a password, if they are URLs by mistake

@@ -72,6 +72,7 @@ func (c *Conn) ask(ctx context.Context, call Call) (out answered) {
 	args := append([]any{!c.Durable, !call.Shows}, call.Args...)
 	done := make(chan answered, 1)
 	go func() {
+		c.calls.RLock()
 		var out answered
 		if call.Waits && c.Replicas > 0 {
 			out = c.runAndWait(ctx, call.Script, call.Keys, args)
@@ -79,6 +80,7 @@ func (c *Conn) ask(ctx context.Context, call Call) (out answered) {
 			// Run sends EVALSHA, and EVAL if the server does not have the script.
 			out.reply, out.err = call.Script.Run(ctx, c.server(), call.Keys, args...).Result()
 		}
+		c.calls.RUnlock()
 		c.refresh(ctx, out.err)
 		done <- out
 	}()

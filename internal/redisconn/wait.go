@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -86,10 +87,19 @@ func masterAt(ctx context.Context, cluster *redis.ClusterClient, addr string) (r
 	return found.Load(), err
 }
 
-// refresh makes a cluster client reload the list of masters after one did not answer. On its own,
-// the client does so once a minute, which is longer than a lease.
+// refresh lets the next call find a server after one did not answer. A cluster client reloads the
+// list of masters, which it does once a minute on its own: longer than a lease. Another client is
+// opened again after a failed dial, if no other call uses it: after two of them, go-redis tries to
+// dial only once a second.
 func (c *Conn) refresh(ctx context.Context, err error) {
-	if cluster, ok := c.server().(*redis.ClusterClient); ok && err != nil && !errors.As(err, new(redis.Error)) {
+	if err == nil || errors.As(err, new(redis.Error)) {
+		return
+	}
+	var failed *net.OpError
+	if cluster, ok := c.server().(*redis.ClusterClient); ok {
 		cluster.ReloadState(ctx)
+	} else if errors.As(err, &failed) && failed.Op == "dial" && c.calls.TryLock() {
+		_ = c.Close()
+		c.calls.Unlock()
 	}
 }
