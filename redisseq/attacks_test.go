@@ -266,7 +266,6 @@ func TestDamage(t *testing.T) {
 		"mark in excess":   "redis.call('HSET', KEYS[2], 'x', 0)",
 		"owner":            `redis.call('HSET', KEYS[3], '0', '\27[2J\r\n' .. string.rep('A', 1048576))`,
 		"owner in excess":  "redis.call('HSET', KEYS[3], 'x', '')",
-		"greater pool":     "redis.call('DEL', KEYS[4]) redis.call('ZADD', KEYS[1], 4, '4') redis.call('HSET', KEYS[2], '4', 0) redis.call('HSET', KEYS[3], '4', '0|0|0|0|')",
 	}
 	for i, key := range []string{"lease", "mark", "owner", "meta"} {
 		harms[key+" is a list"] = fmt.Sprintf("redis.call('DEL', KEYS[%d]) redis.call('LPUSH', KEYS[%[1]d], 'b')", i+1)

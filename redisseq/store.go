@@ -66,7 +66,7 @@ func (s store) Load(ctx context.Context, namespace string, want engine.Want) (en
 		err := s.run(ctx, namespace, redisconn.Call{
 			Verb: want.Verb, Script: loading, Args: append(args, workers...), Shows: want.Shows,
 			Read: func(reply redisconn.Reply) (err error) {
-				lent, greatest, err = read(reply, r.Pool, &v, &k)
+				lent, greatest, err = read(reply, &v, &k)
 				return err
 			},
 		})
@@ -116,9 +116,9 @@ func decided(v engine.View, r lease.Request, greatest int64) bool {
 func pool(v engine.View) int64 { return cmp.Or(v.Meta.Pin.Pool, v.Part.Leases) }
 
 // read adds a reply of load.lua to a view. It checks every field of a record, and nothing behind
-// it checks again. pool is the pool that a member requests. read returns how many worker ids of the
-// reply were lent, and the greatest score of those.
-func read(r redisconn.Reply, pool int64, v *engine.View, k *kept) (lent, greatest int64, err error) {
+// it checks again. read returns how many worker ids of the reply were lent, and the greatest score
+// of those.
+func read(r redisconn.Reply, v *engine.View, k *kept) (lent, greatest int64, err error) {
 	const head = 12
 	n := (len(r) - head) / 4
 	var now, leases, marks, owners int64
@@ -132,34 +132,27 @@ func read(r redisconn.Reply, pool int64, v *engine.View, k *kept) (lent, greates
 		return 0, 0, r.Unknown()
 	}
 	var d decoder
-	a, b := d.hold(r[4], &marks), d.hold(r[5], &owners)
+	a, shape := d.hold(r[4], &marks)
+	b, same := d.hold(r[5], &owners)
 	if v.Now.IsZero() { // from the first page: Swap compares the content of the others
 		v.Now, v.Incarnation = time.UnixMilli(now), r[2]
 		k.sizes, k.holds, k.meta = r[3], [2]string(r[4:6]), [5]string(r[6:11])
 		p := v.Part
 		p.Leases, p.Marks, p.Any = min(leases, owners), marks, max(leases, owners, marks) > 0 || r[4]+r[5] != ""
 		p.Hold, p.Least, p.Used = max(a.Hold, b.Hold), min(a.Hold, b.Hold), max(a.Used, b.Used)
-		v.Shape = cmp.Or(shapeOf(r[4]), shapeOf(r[5]))
-		v.Meta = d.meta(k.meta)
-		if d.err != nil {
-			return 0, 0, d.err
-		}
-		pool = cmp.Or(v.Meta.Pin.Pool, pool)
-		other := v.Meta.Pin.Pool == 0 && v.Shape != "" && !strings.HasSuffix(v.Shape, fmt.Sprintf(" pool=%d", pool)) // so it is refused
-		if n := max(leases, marks, owners); pool > 0 && n > pool && !other {
-			return 0, 0, fmt.Errorf("%w: the number of records for a pool of %d is %d", lease.ErrDamaged, pool, n)
+		v.Shape, v.Meta = cmp.Or(shape, same), d.meta(k.meta)
+		if most := max(leases, marks, owners); v.Meta.Pin.Pool > 0 && most > v.Meta.Pin.Pool {
+			return 0, 0, fmt.Errorf("%w: the number of records for a pool of %d is %d", lease.ErrDamaged, v.Meta.Pin.Pool, most)
 		}
 	}
-	complete := v.Meta.Pin.Pool > 0 && min(leases, marks, owners) == v.Meta.Pin.Pool
+	pool := v.Meta.Pin.Pool
+	complete := pool > 0 && min(leases, marks, owners) == pool
 	for i := range n {
 		name := r[head+i]
 		worker, raw := d.number("a worker id among the leases", name), [3]string{r[head+n+i], r[head+2*n+i], r[head+3*n+i]}
 		slot := d.slot(worker, raw, rules.Slot{Hold: v.Part.Hold, Used: v.Part.Used})
-		switch {
-		case d.err != nil:
-			return 0, 0, d.err
-		case strconv.FormatInt(worker, 10) != name, complete && worker < v.Meta.Pin.Pool && slices.Contains(raw[:], ""):
-			return 0, 0, fmt.Errorf("%w: %q is no worker id, or has no lease, mark or owner, though there are %d of each", lease.ErrDamaged, printable.Text(name), v.Meta.Pin.Pool)
+		if strconv.FormatInt(worker, 10) != name || complete && worker < pool && slices.Contains(raw[:], "") {
+			return 0, 0, fmt.Errorf("%w: %q is no worker id, or has no lease, mark or owner, though there are %d of each", lease.ErrDamaged, printable.Text(name), pool)
 		}
 		if at, there := slices.BinarySearch(v.Part.Workers, worker); !there {
 			v.Part.Workers, v.Slots = slices.Insert(v.Part.Workers, at, worker), slices.Insert(v.Slots, at, slot)
@@ -167,7 +160,7 @@ func read(r redisconn.Reply, pool int64, v *engine.View, k *kept) (lent, greates
 		}
 		greatest = slot.Expires // those that were lent come last
 	}
-	return lent, greatest, nil
+	return lent, greatest, d.err
 }
 
 // A decoder decodes values that scripts wrote. It stops at the first value that no script writes.
@@ -193,20 +186,15 @@ func (d *decoder) meta(raw [5]string) rules.Meta {
 
 // hold decodes the field hold of a key with size entries, of which it is one. The rest of a lost key
 // shows nothing.
-func (d *decoder) hold(text string, size *int64) (s rules.Slot) {
-	if text != "" {
-		*size--
-		f := strings.SplitN(text+"/", "/", 3)
-		s.Hold, s.Used = d.number("hold of the namespace", f[0]), d.number("used hold of the namespace", f[1])
+func (d *decoder) hold(text string, size *int64) (s rules.Slot, shape string) {
+	if text == "" {
+		return s, ""
 	}
-	return s
-}
-
-// shapeOf returns the rest of a field hold.
-func shapeOf(text string) string {
-	_, text, _ = strings.Cut(text, "/")
-	_, text, _ = strings.Cut(text, "/")
-	return text
+	*size--
+	hold, rest, _ := strings.Cut(text, "/")
+	used, shape, _ := strings.Cut(rest, "/")
+	s.Hold, s.Used = d.number("hold of the namespace", hold), d.number("used hold of the namespace", used)
+	return s, shape
 }
 
 // slot decodes the records of a worker id, which carries the same pin as all others.
@@ -248,7 +236,7 @@ func encoded(worker int64, s rules.Slot) [3]string {
 	score := cmp.Or(s.Expires, worker)
 	return [3]string{
 		strconv.FormatInt(score, 10), strconv.FormatInt(s.Mark, 10),
-		strings.Join([]string{owner, strconv.FormatInt(s.Token, 10), strconv.FormatInt(s.Floor, 10), strconv.FormatInt(s.Since, 10), s.Holder}, "|"),
+		fmt.Sprintf("%s|%d|%d|%d|%s", owner, s.Token, s.Floor, s.Since, s.Holder),
 	}
 }
 
@@ -341,7 +329,7 @@ func (s store) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, d
 		return g, false, nil
 	}
 	by := rules.By(pin, g.Request)
-	held := strings.Join(strings.SplitN(encoded(g.Worker, rules.Slot{Owner: g.Owner, Token: g.Token, Floor: g.Floor})[2], "|", 4)[:3], "|") + "|"
+	held := fmt.Sprintf("%x|%d|%d|", g.Owner, g.Token, g.Floor)
 	err = s.run(ctx, g.Namespace, redisconn.Call{
 		Verb: "renew", Script: renewing, Waits: true,
 		Args: []any{pin.String(), g.Worker, held, g.Floor, g.Ceiling, rules.Held(g, pin).Skew.Milliseconds(), by.TTL.Milliseconds(), by.MaxTTL.Milliseconds()},
