@@ -44,8 +44,8 @@ func (c center) examine(ctx context.Context, namespace string) ([]lease.Finding,
 		x.Fault("cluster", "the server is a node of a cluster, but the client is for a single server", "set ?cluster=true in the address, and cluster: true in the application's configuration")
 	}
 	x.rights(ctx, keys)
-	x.memory(ctx)
 	if x.info != nil {
+		x.memory()
 		x.persistence(ctx)
 		x.replication()
 	}
@@ -133,14 +133,8 @@ func (x *examination) setting(ctx context.Context, name string) (string, bool) {
 	return value, err == nil && ok
 }
 
-func (x *examination) memory(ctx context.Context) {
-	policy, known := x.info["maxmemory_policy"], x.info != nil
-	if !known {
-		policy, known = x.setting(ctx, "maxmemory-policy")
-	}
-	if !known {
-		return
-	}
+func (x *examination) memory() {
+	policy := x.info["maxmemory_policy"]
 	evicts, bounded := strings.HasPrefix(policy, "allkeys-"), x.info["maxmemory"] != "0"
 	if evicts && !bounded {
 		policy += ", without maxmemory"
