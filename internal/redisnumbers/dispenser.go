@@ -1,12 +1,12 @@
 package redisnumbers
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -86,7 +86,7 @@ func (d *Dispenser) String() string {
 func (d *Dispenser) Warnings() []string {
 	warnings := d.conn.Warnings()
 	if s, ok := d.store.(interface{ Warnings() []string }); ok {
-		warnings = append(slices.Clip(warnings), s.Warnings()...)
+		warnings = append(warnings, s.Warnings()...)
 	}
 	return warnings
 }
@@ -218,11 +218,7 @@ func (d *Dispenser) leave(ctx context.Context, name, me string) error {
 }
 
 func (d *Dispenser) reserve(ctx context.Context, r numberstore.Request, s state) (numberstore.Range, error) {
-	step := s.step
-	if step == 0 {
-		step = d.step
-	}
-	step = d.steps.Next(step, s.used, time.Duration(s.ms)*time.Millisecond)
+	step := d.steps.Next(cmp.Or(s.step, d.step), s.used, time.Duration(s.ms)*time.Millisecond)
 	r.N = max(step, min(r.N, d.steps.Max)) // so that a batch is not split
 	r.Above = max(r.Above, s.top)
 	return d.store.Reserve(ctx, r)
