@@ -23,11 +23,7 @@ import (
 // outside the layout.
 func Fixed(worker int64, cfg Config) (*Worker, error) {
 	cfg.Namespace, cfg.Layout = cmp.Or(cfg.Namespace, "local"), cfg.Layout.WithDefaults()
-	gen, err := newGenerator(cfg)
-	if err != nil {
-		return nil, err
-	}
-	w, err := New(source.With[Status]{Setup: source.Setup[Status]{Source: fixed{gen, worker}}}, cfg)
+	w, err := New(source.With[Status]{Setup: source.Setup[Status]{Source: fixed{newGenerator(cfg), worker}}}, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func TestFixedOfLongTicks(t *testing.T) {
 func TestFixedRefuses(t *testing.T) {
 	for _, l := range []snowflake.Layout{{Epoch: -2}, {WorkerBits: 60}} {
 		_, err := snowlease.Fixed(3, snowlease.Config{Layout: l})
-		require.ErrorContains(t, err, "snowlease: snowflake: layout: ")
+		require.ErrorContains(t, err, "snowlease: config: Layout: snowflake: layout: ")
 	}
 	for _, worker := range []int64{-1, 32} {
 		_, err := snowlease.Fixed(worker, snowlease.Config{})

@@ -21,21 +21,14 @@ type leased struct {
 	pool   Pool
 }
 
-func newLeased(center lease.Center, cfg Config, req lease.Request) (*leased, error) {
-	gen, err := newGenerator(cfg)
-	if err != nil {
-		return nil, err
-	}
-	l := &leased{generated: gen, center: center.Extras(), pool: Pool{Size: req.Pool, First: req.First, Last: req.Last}}
+func newLeased(center lease.Center, cfg Config, req lease.Request) *leased {
+	l := &leased{generated: newGenerator(cfg), center: center.Extras(), pool: Pool{Size: req.Pool, First: req.First, Last: req.Last}}
 	l.center.Name = lease.Name(center)
-	l.keeper, err = keeper.New(keeper.Config{
+	l.keeper = keeper.New(keeper.Config{
 		Center: center, Generator: l.gen, Request: req, Schedule: cfg.Schedule, Wait: cfg.Wait,
 		ExactTimes: cfg.ExactTimes, OnLost: cfg.OnLost, Logger: cfg.Logger,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("snowlease: %w", err)
-	}
-	return l, nil
+	return l
 }
 
 func (l *leased) Start(ctx context.Context) ([]any, error) {
@@ -84,12 +77,8 @@ func (l *leased) Extras() lease.Extras { return l.center }
 // generated is the common part of leased and fixed.
 type generated struct{ gen *generator.Generator }
 
-func newGenerator(cfg Config) (generated, error) {
-	gen, err := generator.New(cfg.Layout, generator.WithMaxAhead(cfg.MaxAhead))
-	if err != nil {
-		return generated{}, fmt.Errorf("snowlease: %w", err)
-	}
-	return generated{gen}, nil
+func newGenerator(cfg Config) generated {
+	return generated{generator.New(cfg.Layout, generator.WithMaxAhead(cfg.MaxAhead))}
 }
 
 func (g generated) For(business int64) (source.Stream, error) { return g.gen.For(business) }

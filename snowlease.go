@@ -105,9 +105,7 @@ func New(center lease.Center, cfg Config) (*Worker, error) {
 	}
 	w := &Worker{cfg: cfg, pool: Pool{Size: req.Pool, First: req.First, Last: req.Last}, center: center, setup: s, source: s.Source}
 	if w.source == nil {
-		if w.source, err = newLeased(center, cfg, req); err != nil {
-			return nil, err
-		}
+		w.source = newLeased(center, cfg, req)
 	}
 	own, err := w.For(cfg.Business)
 	if err != nil {

@@ -113,10 +113,8 @@ const worker = 21
 
 // newGenerator returns a real generator with a lease of an hour.
 func newGenerator(t require.TestingT) *generator.Generator {
-	g, err := generator.New(snowflake.Layout{})
-	require.NoError(t, err)
-	now := time.Now().UnixMilli()
-	_, err = g.Adopt(generator.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
+	g, now := generator.New(snowflake.Layout{}), time.Now().UnixMilli()
+	_, err := g.Adopt(generator.Range{Worker: worker, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()})
 	require.NoError(t, err)
 	return g
 }

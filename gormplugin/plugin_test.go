@@ -60,8 +60,7 @@ func TestOneReservationPerStatement(t *testing.T) {
 
 func TestGeneratorFails(t *testing.T) {
 	t.Parallel()
-	notStarted, err := generator.New(snowflake.Layout{})
-	require.NoError(t, err)
+	notStarted := generator.New(snowflake.Layout{})
 	stopped := newGenerator(t)
 	stopped.Stop()
 	expired, _ := expired(t)
@@ -194,11 +193,10 @@ func TestWaitsForLease(t *testing.T) {
 
 // expired returns a generator whose lease has expired, and what gives it another one.
 func expired(t *testing.T) (gen *generator.Generator, adopt func(from, to time.Duration)) {
-	gen, err := generator.New(snowflake.Layout{})
-	require.NoError(t, err)
+	gen = generator.New(snowflake.Layout{})
 	now := time.Now().UnixMilli()
 	adopt = func(from, to time.Duration) {
-		_, err = gen.Adopt(generator.Range{Worker: worker, Floor: now + from.Milliseconds(), Ceiling: now + to.Milliseconds(), Now: now, At: gen.Elapsed()})
+		_, err := gen.Adopt(generator.Range{Worker: worker, Floor: now + from.Milliseconds(), Ceiling: now + to.Milliseconds(), Now: now, At: gen.Elapsed()})
 		require.NoError(t, err)
 	}
 	adopt(-time.Second, -time.Second/2)

@@ -38,11 +38,9 @@ func TestSideBySideWithAutoIncrement(t *testing.T) {
 		if dialect == "sqlite" {
 			return // has no such statement
 		}
-		gen, err := generator.New(snowflake.Layout{})
-		require.NoError(t, err)
-		now := time.Now().UnixMilli()
+		gen, now := generator.New(snowflake.Layout{}), time.Now().UnixMilli()
 		ahead := now + time.Hour.Milliseconds()
-		_, err = gen.Adopt(generator.Range{Worker: worker, Floor: ahead, Ceiling: ahead + 1000, Now: now, At: gen.Elapsed()})
+		_, err := gen.Adopt(generator.Range{Worker: worker, Floor: ahead, Ceiling: ahead + 1000, Now: now, At: gen.Elapsed()})
 		require.NoError(t, err)
 		old := open(t, dialector(), nil, &Before{})
 		db := open(t, dialector(), gormplugin.New(gen, gormplugin.Config{TaggedOnly: true}))

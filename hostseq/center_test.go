@@ -507,8 +507,7 @@ func (s *site) issue(ahead time.Duration, loans, ids int) (all []int64) {
 	require.NoError(s, err)
 	for range loans {
 		began := clock()
-		gen, err := generator.New(s.layout, generator.WithMaxAhead(ahead), generator.WithClock(func() time.Duration { return clock().Sub(began) }))
-		require.NoError(s, err)
+		gen := generator.New(s.layout, generator.WithMaxAhead(ahead), generator.WithClock(func() time.Duration { return clock().Sub(began) }))
 		g := s.acquire(c.(*center))
 		_, err = gen.Adopt(generator.Range{Worker: g.Worker, Floor: g.Floor, Ceiling: g.Ceiling, Now: g.Now, At: gen.Elapsed()})
 		require.NoError(s, err)

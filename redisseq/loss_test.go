@@ -89,14 +89,12 @@ func (f *fleet) process(refused chan *lease.QuarantineError) (*keeper.Keeper, fu
 	f.t.Cleanup(func() { _ = client.Close() })
 	c, err := open(f.t, client)
 	require.NoError(f.t, err)
-	gen, err := generator.New(snowflake.Layout{})
-	require.NoError(f.t, err)
+	gen := generator.New(snowflake.Layout{})
 	cfg := keeper.Config{Center: watched{c, f, refused}, Generator: gen, Request: memcenter.NewRequest("orders", gen.Layout())}
 	if refused == nil {
 		cfg.Jitter = func(_, most time.Duration) time.Duration { return min(most, 200*time.Millisecond) } // so that it notices the loss soon
 	}
-	k, err := keeper.New(cfg)
-	require.NoError(f.t, err)
+	k := keeper.New(cfg)
 	return k, func() error {
 		if err := k.Start(f.t.Context()); err != nil {
 			return err
@@ -257,9 +255,7 @@ func TestLossToGrant(t *testing.T) {
 				f.s, f.srv = startReal(t)
 				f.addr.Store(f.srv.Addr())
 				if c.holders > 0 {
-					gen, err := generator.New(snowflake.Layout{})
-					require.NoError(t, err)
-					req := memcenter.NewRequest("orders", gen.Layout())
+					req := memcenter.NewRequest("orders", snowflake.Layout{}.WithDefaults())
 					req.Owner = lease.NewOwner()
 					require.NoError(t, f.s.center(t).Extras().Init(t.Context(), req))
 				}

@@ -59,7 +59,7 @@ func ptr[T any](v T) *T { return &v }
 func newPlugin(testing.TB) gorm.Plugin { return gormplugin.New(newGenerator(), gormplugin.Config{}) }
 
 func newGenerator() *generator.Generator {
-	g := must(generator.New(snowflake.Layout{}))
+	g := generator.New(snowflake.Layout{})
 	now := time.Now().UnixMilli()
 	must(g.Adopt(generator.Range{Worker: 1, Floor: now - 1, Ceiling: now + time.Hour.Milliseconds(), Now: now, At: g.Elapsed()}))
 	return g

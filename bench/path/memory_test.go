@@ -29,7 +29,7 @@ func BenchmarkMemory(b *testing.B) {
 		name string
 		open func(b *testing.B) any
 	}{
-		{"Generator", func(*testing.B) any { return must(generator.New(layout)) }},
+		{"Generator", func(*testing.B) any { return generator.New(layout) }},
 		{"IdWorker, fixed", func(*testing.B) any { return must(snowlease.Fixed(1, snowlease.Config{Layout: layout})) }},
 		{"IdWorker with a lease", func(b *testing.B) any {
 			return must(idworker.Open(b.Context(), idworker.Config{Namespace: "bench", Layout: layout}, idworker.Clients{Center: center}))

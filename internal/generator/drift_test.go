@@ -99,10 +99,8 @@ func TestBurstWaitsForTheLead(t *testing.T) {
 		l := snowflake.Yitter()
 		l.Epoch = time.Now().UnixMilli() // the clock here begins in 2000, and no epoch lies before
 		time.Sleep(time.Hour)
-		g, err := New(l)
-		require.NoError(t, err)
-		begun := time.Now()
-		_, err = g.Adopt(lent(1, begun.UnixMilli(), time.Minute))
+		g, begun := New(l), time.Now()
+		_, err := g.Adopt(lent(1, begun.UnixMilli(), time.Minute))
 		require.NoError(t, err)
 		ids := make([]int64, 0, burst)
 		for len(ids) < burst {

@@ -138,15 +138,9 @@ func WithClock(sinceStart func() time.Duration) Option {
 	return func(g *Generator) { g.clock = sinceStart }
 }
 
-// New returns a Generator without a worker id. It issues ids after the first Adopt. New fails if
-// the layout is invalid, begins in the future or ends within a year.
-func New(l snowflake.Layout, opts ...Option) (*Generator, error) {
-	if err := l.Validate(); err != nil {
-		return nil, err
-	}
-	if err := l.CheckTime(time.Now()); err != nil {
-		return nil, err
-	}
+// New returns a Generator without a worker id, for a valid layout. It issues ids after the first
+// Adopt.
+func New(l snowflake.Layout, opts ...Option) *Generator {
 	l = l.WithDefaults()
 	g := &Generator{
 		layout:  l,
@@ -162,7 +156,7 @@ func New(l snowflake.Layout, opts ...Option) (*Generator, error) {
 		o(g)
 	}
 	g.term.Store(none(notStarted, 0, pacer{}))
-	return g, nil
+	return g
 }
 
 // Layout returns the generator's layout with defaults applied.

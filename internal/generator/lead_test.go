@@ -220,10 +220,8 @@ func TestWaitWhileTheCenterIsBehind(t *testing.T) {
 		l := snowflake.JSSafe()
 		l.Epoch = time.Now().UnixMilli() // the clock here begins in 2000, and no epoch lies before
 		time.Sleep(time.Hour)
-		g, err := New(l)
-		require.NoError(t, err)
-		r := lent(1, time.Now().UnixMilli(), 30*time.Second)
-		_, err = g.Adopt(r)
+		g, r := New(l), lent(1, time.Now().UnixMilli(), 30*time.Second)
+		_, err := g.Adopt(r)
 		require.NoError(t, err)
 		back := r
 		back.Now -= 257_000 // 28.7 s are left without MaxAhead and the reserve: a tenth of the way

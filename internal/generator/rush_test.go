@@ -32,10 +32,8 @@ func (r *rush) on() bool { return r.end.Load() != 0 }
 
 // On the real clock, a rush begins when ids come fast enough, and ends when they do not.
 func TestRushBeginsAndEnds(t *testing.T) {
-	g, err := New(snowflake.Layout{})
-	require.NoError(t, err)
-	now := time.Now().UnixMilli()
-	_, err = g.Adopt(Range{Worker: 1, Floor: now - 1, Ceiling: now + 60_000, Now: now, At: g.Elapsed()})
+	g, now := New(snowflake.Layout{}), time.Now().UnixMilli()
+	_, err := g.Adopt(Range{Worker: 1, Floor: now - 1, Ceiling: now + 60_000, Now: now, At: g.Elapsed()})
 	require.NoError(t, err)
 	t.Cleanup(func() { g.Stop() })
 	rush := &g.term.Load().rush
@@ -334,8 +332,7 @@ func TestRushEntersNoTickBeyondTheRange(t *testing.T) {
 // Half of the ranges begin ahead of the clock.
 func TestRushAcrossHandovers(t *testing.T) {
 	const grants, batch = 30, stride - 1
-	g, err := New(snowflake.Layout{TimeBits: 40, WorkerBits: 10, BusinessBits: 1, SequenceBits: 12})
-	require.NoError(t, err)
+	g := New(snowflake.Layout{TimeBits: 40, WorkerBits: 10, BusinessBits: 1, SequenceBits: 12})
 	var begun atomic.Int64
 	g.at = func(p point) {
 		if p == beganRush {

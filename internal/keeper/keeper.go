@@ -123,13 +123,8 @@ type Keeper struct {
 	took   time.Duration
 }
 
-// New returns a Keeper that has not started. It returns errors of Request.Validate.
-func New(cfg Config) (*Keeper, error) {
-	req := cfg.Request
-	req.Owner, req.MaxLead = lease.NewOwner(), 0
-	if err := req.Validate(); err != nil {
-		return nil, err
-	}
+// New returns a Keeper that has not started.
+func New(cfg Config) *Keeper {
 	cfg.Request.MaxLead = 0
 	if !cfg.ExactTimes {
 		cfg.Request.MaxLead = ahead(cfg.Request, cfg.Generator.Layout())
@@ -140,9 +135,10 @@ func New(cfg Config) (*Keeper, error) {
 	}
 	k := &Keeper{cfg: cfg, status: Status{State: Idle}, life: make(chan struct{}, 1)}
 	if cfg.Schedule != nil {
-		k.early = req.TTL/3 - k.jitter(mostly(req.TTL/3))
+		third := cfg.Request.TTL / 3
+		k.early = third - k.jitter(mostly(third))
 	}
-	return k, nil
+	return k
 }
 
 // ahead returns Request.MaxLead. The shortest range borrowed ahead of the clock still

@@ -141,16 +141,8 @@ func givenUp(t *testing.T, b *bench) {
 	errs := make([]error, many)
 	together(many, func(i int) {
 		for n := range each {
-			gen, err := generator.New(snowflake.Layout{}.WithDefaults())
-			if err != nil {
-				errs[i] = err
-				return
-			}
-			k, err := keeper.New(keeper.Config{Center: s.center(), Generator: gen, Request: s.base})
-			if err != nil {
-				errs[i] = err
-				return
-			}
+			gen := generator.New(snowflake.Layout{})
+			k := keeper.New(keeper.Config{Center: s.center(), Generator: gen, Request: s.base})
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Duration(many*n+i)%40*100*time.Microsecond, cancel)
 			if k.Start(ctx) == nil {

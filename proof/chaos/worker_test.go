@@ -83,11 +83,7 @@ func work(text string) int {
 	if err != nil {
 		return fail(err)
 	}
-	g, err := generator.New(o.Layout)
-	if err != nil {
-		return fail(err)
-	}
-	w := &worker{order: o, journal: j, generator: g, random: rand.New(rand.NewPCG(o.Seed, 0))}
+	w := &worker{order: o, journal: j, generator: generator.New(o.Layout), random: rand.New(rand.NewPCG(o.Seed, 0))}
 	if err := w.run(os.Stdin); err != nil {
 		return fail(err)
 	}
@@ -116,13 +112,10 @@ func (w *worker) run(in io.Reader) error {
 		}
 		return err
 	}
-	k, err := keeper.New(keeper.Config{
+	k := keeper.New(keeper.Config{
 		Center: center, Generator: w.generator, Request: w.Request,
 		Wait: time.Second + time.Duration(w.random.Int64N(int64(2*time.Second))),
 	})
-	if err != nil {
-		return err
-	}
 	issued := make(chan struct{})
 	go func() {
 		defer close(issued)

@@ -67,12 +67,10 @@ func (f *fleet) hire(t testing.TB, keepers int, ttl time.Duration, schedule keep
 	t.Helper()
 	f.keepers, f.ids = nil, nil
 	for i := range keepers {
-		g, err := generator.New(layout)
-		require.NoError(t, err)
-		k, err := keeper.New(keeper.Config{
+		g := generator.New(layout)
+		k := keeper.New(keeper.Config{
 			Center: f.centers[i%processes], Generator: g, Request: request(ttl), Schedule: schedule, Wait: 3 * time.Minute,
 		})
-		require.NoError(t, err)
 		f.keepers, f.ids = append(f.keepers, k), append(f.ids, g)
 	}
 }

@@ -65,7 +65,7 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"a schedule makes a renewal late", "internal/keeper/pace.go", `next.After(from) && next.Sub(from) <= d {`, `next.After(from) {`, "TestScheduleNeverMakesARenewalLate/once a year"},
 	{"a schedule in the past renews without end", "internal/keeper/pace.go", "next.After(from) && next.Sub(from) <= d {\n\t\t\treturn next.Sub(from)", "next.Sub(from) <= d {\n\t\t\treturn max(100*time.Millisecond, next.Sub(from))", "TestScheduleNeverMakesARenewalLate/in the past"},
 	{"a point of a schedule is met twice", "internal/keeper/pace.go", `return next.Sub(from) //`, `return k.jitter(mostly(next.Sub(from))) //`, "TestEachPointOfAScheduleIsOneRenewal"},
-	{"all replicas renew at the points of a schedule", "internal/keeper/keeper.go", `k.early = req.TTL/3 - k.jitter(mostly(req.TTL/3))`, `k.early = 0`, "TestReplicasSpreadAroundASchedule"},
+	{"all replicas renew at the points of a schedule", "internal/keeper/keeper.go", `k.early = third - k.jitter(mostly(third))`, `k.early = 0 * third`, "TestReplicasSpreadAroundASchedule"},
 	{"a renewal that fails is a loss", "internal/keeper/loop.go", `case errors.Is(err, lease.ErrLost), uncovered(err):`, `case true:`, "TestOutagesThatCostNothing"},
 	{"a loss is a renewal that fails", "internal/keeper/loop.go", `case errors.Is(err, lease.ErrLost), uncovered(err):`, `case false:`, "TestLostLeaseIsReplacedWhileIdsGoOn"},
 	{"renews what it has lost", "internal/keeper/loop.go", "k.grant = lease.Grant{}\n\t\tif k.cfg.OnLost != nil", "if k.cfg.OnLost != nil", "TestLostLeaseIsReplacedWhileIdsGoOn"},

@@ -173,10 +173,8 @@ func endure(t *testing.T, q *queue, spread time.Duration) (o outcome) {
 		q.gone, q.rate = time.Now().Add(time.Hour), map[int64]int{}
 		fleet := make([]member, q.members)
 		for i := range fleet {
-			ids, err := generator.New(layout)
-			require.NoError(t, err)
-			k, err := keeper.New(keeper.Config{Center: q, Generator: ids, Request: memcenter.NewRequest("fleet", layout), Wait: 5 * time.Minute})
-			require.NoError(t, err)
+			ids := generator.New(layout)
+			k := keeper.New(keeper.Config{Center: q, Generator: ids, Request: memcenter.NewRequest("fleet", layout), Wait: 5 * time.Minute})
 			fleet[i] = member{k, ids}
 		}
 		seen := make(map[int64]bool, 4*q.members)

@@ -58,15 +58,12 @@ type worker struct {
 }
 
 func NewProcess(h *Host) (Process, error) {
-	g, err := generator.New(h.Layout, generator.WithClock(h.p.elapsed), generator.WithMaxAhead(h.Ahead))
-	if err != nil {
-		return nil, err
-	}
-	k, err := keeper.New(keeper.Config{
+	g := generator.New(h.Layout, generator.WithClock(h.p.elapsed), generator.WithMaxAhead(h.Ahead))
+	k := keeper.New(keeper.Config{
 		Center: h.Center, Generator: g, Request: h.Request,
 		Wait: h.Wait, ExactTimes: h.Exact, Jitter: h.p.jitter,
 	})
-	return &worker{g, k}, err
+	return &worker{g, k}, nil
 }
 
 func (w *worker) Start(ctx context.Context) error { return w.keeper.Start(ctx) }

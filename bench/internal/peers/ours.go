@@ -60,12 +60,8 @@ var standard = Layout{5, 17, time.Millisecond}
 
 // NewGenerator returns a generator that has a worker id for the rest of its life.
 func NewGenerator(l snowflake.Layout) (*generator.Generator, error) {
-	g, err := generator.New(l)
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now().UnixMilli()
-	_, err = g.Adopt(generator.Range{
+	g, now := generator.New(l), time.Now().UnixMilli()
+	_, err := g.Adopt(generator.Range{
 		Worker: 1, Floor: now - 1, Ceiling: g.Layout().Ends().UnixMilli() - 1, Now: now, At: g.Elapsed(),
 	})
 	return g, err

@@ -11,10 +11,7 @@ import (
 )
 
 func main() {
-	g, err := generator.New(snowflake.Layout{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	g := generator.New(snowflake.Layout{})
 	now := time.Now().UnixMilli()
 	if _, err := g.Adopt(generator.Range{Worker: 1, Floor: now - 1, Ceiling: now + 60_000, Now: now, At: g.Elapsed()}); err != nil {
 		log.Fatal(err)
