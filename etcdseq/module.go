@@ -36,17 +36,10 @@ func newCenter(p centerParams) (lease.Center, error) {
 	return New(p.Client)
 }
 
-type clientParams struct {
-	fx.In
-
-	Config    Config `optional:"true"` // an empty Config leads to a more helpful error than fx's
-	Lifecycle fx.Lifecycle
-}
-
-func newClient(p clientParams) (*clientv3.Client, error) {
-	client, err := Open(context.Background(), p.Config)
+func newClient(cfg Config, life fx.Lifecycle) (*clientv3.Client, error) {
+	client, err := Open(context.Background(), cfg)
 	if err == nil {
-		p.Lifecycle.Append(fx.StopHook(client.Close))
+		life.Append(fx.StopHook(client.Close))
 	}
 	return client, err
 }
