@@ -51,13 +51,13 @@ type set = option.Option[center]
 
 // WithMaxAhead sets how far ids may run ahead of the clock, 0 to 2h. Use the value of
 // Config.MaxAhead of package snowlease. If no record shows the last use of a worker id, ids start
-// that far ahead. Default: 1s, or two time units of the layout if that is longer.
+// that far ahead. Default, also for 0: 1s, or two time units of the layout if that is longer.
 func WithMaxAhead(d time.Duration) Option {
 	return option.Func[center](func(c *center) error {
 		if d < 0 || d > 2*time.Hour { // twice the longest time unit
 			return fmt.Errorf("local: MaxAhead %v is not from 0 to 2h", d)
 		}
-		c.maxAhead = d
+		c.maxAhead = cmp.Or(d, c.maxAhead)
 		return nil
 	})
 }

@@ -82,11 +82,7 @@ func (p plan) newCenter(w wiring) (lease.Center, error) {
 	var err error
 	switch mode {
 	case ModeLocal:
-		var opts []hostseq.Option
-		if p.MaxAhead > 0 {
-			opts = append(opts, hostseq.WithMaxAhead(p.MaxAhead))
-		}
-		c, err = hostseq.New(p.Local, p.layout, opts...)
+		c, err = hostseq.New(p.Local, p.layout, hostseq.WithMaxAhead(p.MaxAhead))
 	case ModeDB:
 		switch {
 		case w.DB == nil:
