@@ -53,8 +53,10 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (g lease.Grant,
 	if err := c.check(want); err != nil {
 		return g, err
 	}
-	if g, done, err := c.step(ctx, func(ctx context.Context) (lease.Grant, bool, error) { return c.store.Lend(ctx, req) }); done || err != nil {
-		return g, err
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	if g, done, err := c.store.Lend(ctx, req); done || err != nil {
+		return answer(g, err)
 	}
 	err = c.apply(ctx, req.Namespace, want, func(ns rules.Namespace, now int64, v View) (_ rules.Namespace, err error) {
 		ns, g, err = ns.AcquireBeside(now, v.Incarnation, req, v.Want.Skip)
@@ -68,23 +70,16 @@ func (c *Center) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant,
 	if err := g.Validate(); err != nil {
 		return lease.Grant{}, err
 	}
-	if renewed, done, err := c.step(ctx, func(ctx context.Context) (lease.Grant, bool, error) { return c.store.Renew(ctx, g) }); done || err != nil {
-		return renewed, err
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	if renewed, done, err := c.store.Renew(ctx, g); done || err != nil {
+		return answer(renewed, err)
 	}
 	err = c.change(ctx, Want{Verb: "renew", Worker: g.Worker, Lends: true, Request: g.Request}, func(ns rules.Namespace, now int64, v View) (_ rules.Namespace, err error) {
 		ns, renewed, err = ns.Renew(now, v.Incarnation, g)
 		return ns, err
 	})
 	return answer(renewed, err)
-}
-
-// step does what a store can do in one step.
-func (c *Center) step(ctx context.Context, do func(context.Context) (lease.Grant, bool, error)) (lease.Grant, bool, error) {
-	ctx, cancel := bounded.Context(ctx)
-	defer cancel()
-	g, done, err := do(ctx)
-	g, err = answer(g, err)
-	return g, done, err
 }
 
 // Release gives g back.
