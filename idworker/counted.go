@@ -15,7 +15,7 @@ import (
 
 // counted issues ids that Redis counts (mode redis-sequence).
 type counted struct {
-	seq  *counter.Counter
+	*counter.Counter
 	plan plan
 }
 
@@ -36,32 +36,28 @@ func newCounted(p plan, o wiring) (counted, error) {
 func (c counted) Start(ctx context.Context) ([]any, error) {
 	within, cancel := bounded.Start(ctx, c.plan.Wait)
 	defer cancel()
-	err := c.seq.Start(within)
+	err := c.Counter.Start(within)
 	if err != nil {
-		_ = c.seq.Close() // always nil
+		_ = c.Close() // always nil
 	}
 	return nil, err
 }
 
-func (c counted) Close() error { return c.seq.Close() }
-
 // Reset discards the ids that are reserved ahead, because copies share nothing else.
 func (c counted) Reset(context.Context) error {
-	c.seq.Reset()
+	c.Counter.Reset()
 	return nil
 }
 
-func (c counted) For(business int64) (source.Stream, error) { return c.seq.For(business) }
-
-func (c counted) Err() error { return c.seq.Err() }
+func (c counted) For(business int64) (source.Stream, error) { return c.Counter.For(business) }
 
 func (counted) Explain(err error) error { return err }
 
 func (c counted) Report(st *snowlease.Status) {
-	q := c.seq.Status()
+	q := c.Status()
 	st.Sequence, st.Worker, st.Issued = &q, q.Worker, q.Issued
 	st.Pool.First, st.Pool.Last = q.Worker, q.Worker
-	err := c.seq.Err()
+	err := c.Err()
 	switch quarantine := (*lease.QuarantineError)(nil); {
 	case err == nil:
 		return
@@ -78,5 +74,5 @@ func (c counted) Report(st *snowlease.Status) {
 }
 
 func (c counted) Extras() lease.Extras {
-	return lease.Extras{Name: c.seq.String(), Warnings: c.seq.Warnings()}
+	return lease.Extras{Name: c.String(), Warnings: c.Warnings()}
 }

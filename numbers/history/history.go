@@ -150,9 +150,7 @@ func newIssuer(store numbers.Store, cfg setup) (*Issuer, error) {
 		short := time.Second * time.Duration(min(cfg.Layout.PerTick(), perSecond)) / perSecond
 		cfg.Every = max(short.Truncate(cfg.Layout.TimeUnit), cfg.Layout.TimeUnit)
 	}
-	if cfg.Ahead == 0 {
-		cfg.Ahead = defaultAhead
-	}
+	cfg.Ahead = cmp.Or(cfg.Ahead, defaultAhead)
 	f := fault.Texts{In: "history: "}
 	f.Check(fault.Nil(store), "the store is nil: give one, such as Numbers of a dbseq.Center")
 	f.Check(cfg.Reserved < 1, "the worker reserves no worker ids: set Reserved in its Config")
