@@ -10,14 +10,6 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// quarantined returns how long the quarantine reported by err lasts, or 0.
-func quarantined(err error) time.Duration {
-	if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
-		return q.Wait()
-	}
-	return 0
-}
-
 // borrow makes one attempt within patience and installs the range in the generator. final means
 // that only a change of configuration helps.
 //

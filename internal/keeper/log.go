@@ -14,7 +14,12 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-func (k *Keeper) attempted(began time.Time, err error) error {
+// attempted returns the error of a start that began at a time: its last error, and the reason why
+// its context has ended, if it has.
+func (k *Keeper) attempted(ctx context.Context, began time.Time, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("stopped while waiting: %w; the last answer was: %w", cause, err)
+	}
 	return fmt.Errorf("borrow a worker id of namespace %q%s (tried for %v): %w",
 		k.cfg.Request.Namespace, k.named(" from ", err), time.Since(began).Round(time.Millisecond), err)
 }

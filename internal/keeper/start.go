@@ -95,7 +95,7 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 	began := time.Now()
 	k.began = began
 	if ctx.Err() != nil {
-		return k.attempted(began, context.Cause(ctx))
+		return k.attempted(ctx, began, context.Cause(ctx))
 	}
 	within, cancel := bounded.Start(ctx, k.cfg.Wait)
 	defer cancel()
@@ -113,27 +113,20 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 		case reason == nil || within.Err() == nil && time.Until(deadline) > margin:
 			reason = err
 		}
-		if ctx.Err() != nil {
-			return k.attempted(began, interrupted(ctx, reason))
-		}
-		if final {
-			return k.attempted(began, reason)
+		if final || ctx.Err() != nil {
+			return k.attempted(ctx, began, reason)
 		}
 		k.failed(ctx, "worker id not borrowed; retrying", err)
 		// The end of the time is not a reason to give up half a pause earlier.
 		least, most := k.pause(err)
 		most = min(most, max(time.Until(deadline)/2, firstPause))
 		again := k.jitter(min(least, most), most)
-		if !time.Now().Add(max(again, quarantined(err))).Before(deadline) || bounded.Sleep(within, again) != nil {
-			return k.attempted(began, interrupted(ctx, reason))
+		ready := again
+		if q := (*lease.QuarantineError)(nil); errors.As(err, &q) {
+			ready = max(again, q.Wait())
+		}
+		if !time.Now().Add(ready).Before(deadline) || bounded.Sleep(within, again) != nil {
+			return k.attempted(ctx, began, reason)
 		}
 	}
-}
-
-// interrupted adds to the last error of a start the reason why its context has ended, if it has.
-func interrupted(ctx context.Context, last error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(last, cause) {
-		return fmt.Errorf("stopped while waiting: %w; the last answer was: %w", cause, last)
-	}
-	return last
 }

@@ -31,7 +31,7 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"gives back what a copy may use, and was not told of", "internal/keeper/borrow.go", "err == nil && !k.copied()", "err == nil", "TestBorrowThatIsGivenUpLeavesNothingLent/the answer is lost/reset"},
 	{"a start that ends after its context", "internal/bounded/bounded.go", `left-min(500*time.Millisecond, left/10)`, `left+time.Second`, "TestCenterHangsAtStart"},
 	{"ends with the context of its start", "internal/keeper/start.go", `context.WithCancel(context.WithoutCancel(ctx))`, `context.WithCancel(ctx)`, "TestKeeperRenewsUntilItStops"},
-	{"waits for what outlasts its time", "internal/keeper/start.go", `max(again, quarantined(err))`, `again`, "TestExactTimes"},
+	{"waits for what outlasts its time", "internal/keeper/start.go", `max(again, q.Wait())`, `again`, "TestExactTimes"},
 	{"exact times unasked", "internal/keeper/keeper.go", `if !cfg.ExactTimes {`, `if false {`, "TestStartAfterALoss"},
 	{"no exact times", "internal/keeper/keeper.go", `if !cfg.ExactTimes {`, `if true {`, "TestExactTimes"},
 	{"ids ahead of the clock for a range shorter than a tick", "internal/keeper/keeper.go", `max(250*time.Millisecond, 3*l.TimeUnit)`, `250*time.Millisecond`, "TestStartAfterALossWithCoarseTicks"},
@@ -103,7 +103,7 @@ var onKeeper = list{title: "keeper", pkg: "internal/keeper", mutants: []mutant{
 	{"gives back for seconds what nobody takes", "internal/keeper/stop.go", `errors.Is(err, lease.ErrSetup) || errors.As(err, new(*lease.MismatchError)) || bounded.Sleep(`, `bounded.Sleep(`, "TestReleasesBackOff"},
 	{"gives nothing back when its context has ended", "internal/keeper/stop.go", `context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)`, `context.WithTimeout(ctx, releaseTimeout)`, "TestReleaseIsTriedAgain"},
 	{"a stop waits for what hangs", "internal/keeper/stop.go", "k.interrupt(\"stopped\")\n\t}\n\tk.mu.Unlock()", "_ = 0\n\t}\n\tk.mu.Unlock()", "TestStopBesideAnythingOnAFrozenStore/a reset"},
-	{"borrows though it is stopped", "internal/keeper/start.go", "if ctx.Err() != nil {\n\t\treturn k.attempted(began, context.Cause(ctx))", "if false {\n\t\treturn nil", "TestStartWithAnEndedContext"},
+	{"borrows though it is stopped", "internal/keeper/start.go", "if ctx.Err() != nil {\n\t\treturn k.attempted(ctx, began, context.Cause(ctx))", "if false {\n\t\treturn nil", "TestStartWithAnEndedContext"},
 	// What the log says.
 	{"ids stop without a word", outageGo, `errors.Is(err, generator.ErrLeaseExpired) &&`, `errors.Is(err, generator.ErrClosed) &&`, "TestTheLogTellsAnOutage/the center is away"},
 	{"says that ids stop while they go on", outageGo, `case err == nil:` + and + `case errors.Is(err, generator.ErrLeaseExpired) &&`, `case errors.Is(err, generator.ErrClosed):` + and + `case`, "TestTheLogTellsWhenIdsStopped/after the timer"},
