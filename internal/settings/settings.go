@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"strconv"
@@ -39,11 +40,7 @@ func (c Check) Holder(holder string) {
 // Layout returns l with defaults applied, or the default layout if l is invalid.
 func (c Check) Layout(l snowflake.Layout) snowflake.Layout {
 	l = l.WithDefaults()
-	err := l.Validate()
-	if err == nil {
-		err = l.CheckTime(time.Now())
-	}
-	if err != nil {
+	if err := cmp.Or(l.Validate(), l.CheckTime(time.Now())); err != nil {
 		c.Take(err, func(string) string { return c.Name("Layout") })
 		return snowflake.Layout{}.WithDefaults()
 	}
