@@ -3,7 +3,6 @@ package idworker
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -103,9 +102,6 @@ func (c graph) build(cfg Config) (*built, error) {
 // examples/more/center. It is an error to set Config.Segments or Series here: set them in the
 // Config of Module.
 func Named(name string, cfg Config) fx.Option {
-	if name == "" {
-		return fx.Error(errors.New("snowlease: named: the name is empty: give the name that the name tag has"))
-	}
 	if len(cfg.Segments)+len(cfg.Series) > 0 {
 		return fx.Error(fmt.Errorf("snowlease: named %q: only Module opens segments and series: set them in its Config, or use OpenNumbers", name))
 	}

@@ -358,7 +358,7 @@ func TestTwoNamedWorkers(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, id, int64(1)<<53)
 	a.RequireStop()
-	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("", jssafe)).Err(), "name is empty")
+	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Module, idworker.Named("", jssafe)).Err(), "already provided by")
 	require.ErrorContains(t, fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{Segments: []numbers.SegmentConfig{{Name: "orders"}}})).Err(), "only Module opens segments")
 	bad := fx.New(fx.NopLogger, idworker.Named("x", idworker.Config{}), fx.Invoke(fx.Annotate(func(*idworker.IdWorker) {}, fx.ParamTags(`name:"x"`))))
 	require.ErrorContains(t, bad.Err(), `snowlease: worker "x": snowlease: config: namespace is empty`)
