@@ -36,18 +36,12 @@ func (Mixin[T]) Fields() []ent.Field {
 //
 //	entid.Field[ids.CustomerID](field.Int64("customer_id").Optional().Nillable())
 func Field[T key](f ent.Field) ent.Field {
-	d := *f.Descriptor()
+	d := f.Descriptor()
 	if d.Err == nil {
-		d.Err = retype(&d, field.Other(d.Name, *new(T)).Descriptor().Info)
+		d.Err = retype(d, field.Other(d.Name, *new(T)).Descriptor().Info)
 	}
-	return described{&d}
+	return f
 }
-
-// described is an ent.Field with a complete descriptor.
-type described struct{ d *field.Descriptor }
-
-// Descriptor implements ent.Field.
-func (f described) Descriptor() *field.Descriptor { return f.d }
 
 // retype gives the field d the type info, which Ent does not regard as numeric. For numeric
 // ids, Ent uses LAST_INSERT_ID of MySQL in place of the ids that it has sent.
