@@ -47,9 +47,7 @@ func (b *batch) Value(k any) any {
 // batchOf returns the batch of a statement, if it has one. Other callbacks may have put a context
 // around it.
 func batchOf(stmt *gorm.Statement) (b *batch, ok bool) {
-	if b, ok = stmt.Context.(*batch); !ok {
-		b, ok = stmt.Context.Value(batchKey{}).(*batch)
-	}
+	b, ok = stmt.Context.Value(batchKey{}).(*batch)
 	return b, ok && b.stmt == stmt
 }
 

@@ -40,7 +40,7 @@ var maxTexts = map[string]int64{
 }
 
 // typeText parses a type such as varchar(20).
-var typeText = regexp.MustCompile(`^\s*(\w+)(?:\s*\(\s*(\d+)(?:\s*,\s*(\d+))?\s*\))?`)
+var typeText = regexp.MustCompile(`^\s*(\w*)(?:\s*\(\s*(\d+)(?:\s*,\s*(\d+))?\s*\))?`)
 
 // columnOf returns the column of a field, as declared with the tag "type:" or else as created by
 // GORM.
@@ -72,9 +72,6 @@ func columnTyped(dialect, text string) (column, error) {
 		return c.affine(), nil
 	}
 	m := typeText.FindStringSubmatch(strings.NewReplacer("character varying", "varchar", "character", "char").Replace(text))
-	if m == nil {
-		m = make([]string, 4)
-	}
 	name := m[1]
 	size, _ := strconv.ParseInt(m[2], 10, 64) // 0 without a size
 	scale, _ := strconv.ParseInt(m[3], 10, 64)

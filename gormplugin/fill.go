@@ -19,14 +19,10 @@ func (f *filler) fill(db *gorm.DB) {
 	if k == nil || !k.insertedBy(stmt) {
 		return
 	}
-	var err error
 	if rows, ok := mapsOf(stmt.Dest); ok {
-		err = f.fillMaps(db, k, rows)
+		_ = db.AddError(f.fillMaps(db, k, rows))
 	} else {
-		err = f.fillStructs(db, k)
-	}
-	if err != nil {
-		_ = db.AddError(err)
+		_ = db.AddError(f.fillStructs(db, k))
 	}
 }
 
@@ -57,10 +53,7 @@ func (p *plugin) fillStructs(db *gorm.DB, k *key) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case empty > 0 && !addressable(rows):
-		return fmt.Errorf("%w: the key of a %s passed by value cannot be set; pass a pointer", gorm.ErrInvalidValue, rows.Type())
-	case empty == 0 && plain:
+	if empty == 0 && plain {
 		return nil
 	}
 	b, err := p.reserve(db, k, empty)
@@ -112,6 +105,9 @@ func (k *key) visit(ctx context.Context, rows reflect.Value, b *batch) (empty in
 		if !zero {
 			continue
 		}
+		if !row.CanAddr() {
+			return empty, fmt.Errorf("%w: the key of a %s passed by value cannot be set; pass a pointer", gorm.ErrInvalidValue, rows.Type())
+		}
 		if empty++; b == nil {
 			continue
 		}
@@ -149,15 +145,6 @@ func length(rows reflect.Value) int {
 		return 1
 	}
 	return rows.Len()
-}
-
-// addressable reports whether rows can be set. They must not be empty.
-func addressable(rows reflect.Value) bool {
-	if rows.Kind() == reflect.Struct {
-		return rows.CanAddr()
-	}
-	row := rows.Index(0)
-	return row.Kind() == reflect.Pointer || row.CanAddr()
 }
 
 // rowAt returns the i-th struct, or an invalid Value for a nil pointer.

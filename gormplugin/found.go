@@ -18,7 +18,7 @@ import (
 func (b *batch) watch(rows reflect.Value) {
 	stmt, k := b.stmt, b.key
 	conflict, ok := conflictOf(stmt)
-	if !ok || stmt.Name() != "mysql" || stmt.DryRun || length(rows) == 0 || !addressable(rows) {
+	if !ok || stmt.Name() != "mysql" || stmt.DryRun || length(rows) == 0 || !rowAt(rows, 0).CanAddr() {
 		return
 	}
 	_, back := stmt.Clauses[returning]

@@ -18,10 +18,7 @@ const (
 
 // conflictOf returns the statement's ON CONFLICT clause, and whether it has one.
 func conflictOf(stmt *gorm.Statement) (conflict clause.OnConflict, ok bool) {
-	c, ok := stmt.Clauses[onConflict]
-	if ok {
-		conflict, ok = c.Expression.(clause.OnConflict)
-	}
+	conflict, ok = stmt.Clauses[onConflict].Expression.(clause.OnConflict)
 	return conflict, ok
 }
 
