@@ -58,14 +58,14 @@ func (f *filler) keyOf(stmt *gorm.Statement) *key {
 
 func (p *plugin) newKey(s *schema.Schema, dialect string) *key {
 	field, tag, err := findField(s)
+	if err != nil {
+		return &key{field: field, err: err}
+	}
 	tagged := tag != ""
-	if err == nil && (field == nil || !field.Creatable || !tagged && (p.cfg.TaggedOnly || hasSource(s, field))) {
+	if field == nil || !field.Creatable || !tagged && (p.cfg.TaggedOnly || hasSource(s, field)) {
 		return nil
 	}
-	k := &key{plugin: p, field: field, convert: p.cfg.Convert, gen: p.source, most: math.MaxInt64, err: err}
-	if err != nil {
-		return k
-	}
+	k := &key{plugin: p, field: field, convert: p.cfg.Convert, gen: p.source, most: math.MaxInt64}
 	name, segment := segmentOf(tag)
 	if segment {
 		if k.gen, k.err = p.segment(name); k.err != nil {
@@ -250,7 +250,8 @@ func (k *key) set(ctx context.Context, row reflect.Value, id int64) error {
 func (k *key) value(id int64) (any, error) {
 	switch k.kind {
 	case kindString:
-		return k.decimal(id)
+		s := strconv.FormatInt(id, 10)
+		return s, k.fits(s)
 	case kindConvert:
 		v, err := k.convert(k.field, id)
 		if err == nil && v == nil {
@@ -275,12 +276,6 @@ func (k *key) fits(v any) error {
 		return k.fault("its column has %d characters and the id %s has %d; give it at least %d", k.size, v, n, most)
 	}
 	return nil
-}
-
-// decimal returns the id as text.
-func (k *key) decimal(id int64) (string, error) {
-	s := strconv.FormatInt(id, 10)
-	return s, k.fits(s)
 }
 
 func (k *key) fault(format string, args ...any) error { return keyFault(k.field, format, args...) }
