@@ -17,7 +17,7 @@ type Source string
 const (
 	Explicit Source = "explicit" // Config.Worker
 	Lock     Source = "lock"     // a free slot of this host
-	Hash     Source = "hash"     // machine and process id; may collide
+	Hash     Source = "hash"     // host name, /etc/machine-id and process id; may collide
 )
 
 // DefaultMaxBehind is the default value of Config.MaxBehind.

@@ -10,7 +10,8 @@
 //	lock      A free slot of this host, claimed by a lock on a file. Unique among the
 //	          processes that share the directory. Also unique among hosts if their
 //	          requests have disjoint ranges.
-//	hash      A hash of the machine and the process id. Collisions are possible.
+//	hash      A hash of the host's name, /etc/machine-id and the process id. Collisions
+//	          are possible.
 //
 // The default is explicit if Worker is set, and lock otherwise. If the source cannot be used on
 // this host, New returns an error. It tries no other source, because two sources could choose the

@@ -2,35 +2,25 @@ package hostseq
 
 import (
 	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 )
 
 type host struct {
-	process   string // differs between processes and hosts as far as possible
+	process   string // the input of the hash, which differs between processes and hosts as far as possible
 	container bool
 	dir       string // the default directory
 	dirErr    error
 }
 
 func inspect() host {
-	name, _ := os.Hostname()
 	h := host{container: inContainer(os.Getenv, exists)}
-	var macs []string
-	interfaces, _ := net.Interfaces() // without interfaces, the other parts have to differ
-	for _, i := range interfaces {
-		if i.Flags&net.FlagUp != 0 && i.Flags&net.FlagLoopback == 0 {
-			macs = append(macs, i.HardwareAddr.String())
-		}
-	}
-	slices.Sort(macs)
-	machine, _ := os.ReadFile("/etc/machine-id")
-	h.process = strings.Join(append(macs, name, string(machine), strconv.Itoa(os.Getpid())), "\n")
+	name, _ := os.Hostname()
+	machine, _ := os.ReadFile("/etc/machine-id") // in a container, the name has to differ
+	h.process = strings.Join([]string{name, string(machine), strconv.Itoa(os.Getpid())}, "\n")
 	h.dir, h.dirErr = defaultDir(runtime.GOOS, os.Geteuid(), os.Getenv)
 	return h
 }

@@ -19,7 +19,7 @@ import (
 
 // here is a host like many.
 func here(t *testing.T) host {
-	return host{process: "mac\nname\nid\n42", dir: filepath.Join(ownDir(t), "default")}
+	return host{process: "name\nid\n42", dir: filepath.Join(ownDir(t), "default")}
 }
 
 func TestChoice(t *testing.T) {
@@ -122,7 +122,7 @@ func TestHashDiffers(t *testing.T) {
 	numbers := map[int64]bool{}
 	for i := range 100 {
 		h := here(t)
-		h.process = fmt.Sprint("mac\n", i)
+		h.process = fmt.Sprint("name\n", i)
 		c, err := newCenter(Config{Source: Hash, Stateless: true}, snowflake.Layout{}, h)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, c.number, int64(0))
