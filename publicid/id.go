@@ -2,11 +2,9 @@ package publicid
 
 import (
 	"bytes"
-	"context"
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
-	"io"
 	"reflect"
 
 	"github.com/snowlease/snowlease/snowflake"
@@ -126,24 +124,6 @@ func (id *ID[K]) UnmarshalJSON(b []byte) error {
 	var text string
 	if err := json.Unmarshal(b, &text); err != nil {
 		return fmt.Errorf("publicid: id in JSON: %w", err)
-	}
-	return id.UnmarshalText([]byte(text))
-}
-
-// MarshalGQLContext writes the output of MarshalJSON, for gqlgen.
-func (id ID[K]) MarshalGQLContext(_ context.Context, w io.Writer) error {
-	b, err := id.MarshalJSON()
-	if err == nil {
-		_, err = w.Write(b)
-	}
-	return err
-}
-
-// UnmarshalGQLContext decodes a string, for gqlgen.
-func (id *ID[K]) UnmarshalGQLContext(_ context.Context, v any) error {
-	text, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("publicid: id in GraphQL is a %T, not a string", v)
 	}
 	return id.UnmarshalText([]byte(text))
 }

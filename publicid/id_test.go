@@ -70,7 +70,7 @@ func TestIDText(t *testing.T) {
 	require.Equal(t, "(publicid: an id is positive, not -5)", orderID(-5).String())
 	for _, text := range []string{"", someCust, "912338055136935936", strings.ToUpper(someText)} {
 		read := orderID(7)
-		for _, err := range []error{read.UnmarshalText([]byte(text)), read.UnmarshalParam(text), read.UnmarshalGQLContext(t.Context(), text)} {
+		for _, err := range []error{read.UnmarshalText([]byte(text)), read.UnmarshalParam(text)} {
 			var fault *publicid.ParseError
 			require.ErrorAs(t, err, &fault)
 			require.Equal(t, "ord", fault.Prefix)
