@@ -1,6 +1,7 @@
 package hostseq
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-const maxPin = 1024 // bytes, several times the length of a pin
+const maxFile = 1024 // bytes, more than a record, and several times the length of a pin
 
 type slots string
 
@@ -36,16 +37,22 @@ func (d slots) prepare() (slots, error) {
 	return slots(path), nil
 }
 
-// openFile opens a file of the directory. It follows no links. Anything but a regular file,
-// a file of another user, or one with a second name, is an error.
-func openFile(path string, flag int) (*os.File, error) {
+// openFile opens a file of the directory, which it creates if necessary and content is not nil. It
+// follows no links. Anything but a regular file, a file of another user, or one with a second name,
+// is an error.
+func (d slots) openFile(path string, flag int, content []byte) (*os.File, error) {
 	f, err := openNoFollow(path, flag)
+	if errors.Is(err, fs.ErrNotExist) && content != nil {
+		if err = d.create(path, content); err == nil {
+			f, err = openNoFollow(path, flag)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && linked(info) { // create has made the second name, and either will remove it or has crashed
-		removeNew(info, filepath.Dir(path))
+		d.removeNew(f)
 		info, err = f.Stat()
 	}
 	switch {
@@ -65,12 +72,13 @@ func openFile(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-func readFile(path string, n int64) ([]byte, error) {
-	f, err := openFile(path, os.O_RDONLY)
+// readFile is openFile and read, for a reader without the lock.
+func (d slots) readFile(path string, content []byte) ([]byte, error) {
+	f, err := d.openFile(path, os.O_RDONLY, content)
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(io.LimitReader(f, n))
+	b, err := read(f)
 	return b, errors.Join(err, f.Close())
 }
 
@@ -81,12 +89,7 @@ func (d slots) path(namespace string, worker int64) string {
 // pin checks the request against the pin of the first member of the namespace.
 func (d slots) pin(req lease.Request) error {
 	path := filepath.Join(string(d), req.Namespace+".pin")
-	stored, err := readFile(path, maxPin)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = d.create(path, []byte(req.Pin().String()+"\n")); err == nil {
-			stored, err = readFile(path, maxPin)
-		}
-	}
+	stored, err := d.readFile(path, []byte(req.Pin().String()+"\n"))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
 		err = fmt.Errorf("%w: create directory %s, writable for this user, or set dir to another: %w", err, string(d), lease.ErrSetup)
 	}
@@ -125,12 +128,11 @@ func (d slots) create(path string, content []byte) error {
 	return errors.Join(err, syncDir(string(d)))
 }
 
-// removeNew removes the first name of a file of dir.
-func removeNew(file fs.FileInfo, dir string) {
-	names, _ := fs.Glob(os.DirFS(dir), newPrefix+"*")
+// removeNew removes the first name of f.
+func (d slots) removeNew(f *os.File) {
+	names, _ := fs.Glob(os.DirFS(string(d)), newPrefix+"*")
 	for _, name := range names {
-		name = filepath.Join(dir, name)
-		if info, err := os.Lstat(name); err == nil && os.SameFile(info, file) {
+		if name = filepath.Join(string(d), name); d.same(f, name) {
 			_ = os.Remove(name)
 		}
 	}
@@ -140,12 +142,7 @@ func removeNew(file fs.FileInfo, dir string) {
 // Errors: ErrHeld, lease.ErrDamaged.
 func (d slots) open(namespace string, worker int64) (*os.File, record, error) {
 	path := d.path(namespace, worker)
-	f, err := openFile(path, os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = d.create(path, record{Worker: worker}.encode()); err == nil {
-			f, err = openFile(path, os.O_RDWR)
-		}
-	}
+	f, err := d.openFile(path, os.O_RDWR, record{Worker: worker}.encode())
 	if err != nil {
 		return nil, record{}, fmt.Errorf("local: %w", err)
 	}
@@ -159,7 +156,8 @@ func (d slots) open(namespace string, worker int64) (*os.File, record, error) {
 
 func (d slots) claim(f *os.File, path, namespace string, worker int64) (record, error) {
 	locked, err := flock(f)
-	r, damage := read(f, worker)
+	b, unread := read(f)
+	r, damage := decode(b, worker)
 	switch {
 	case err != nil:
 		return r, fmt.Errorf("local: lock %s: %w: set dir to a directory on a file system with locks", path, err)
@@ -169,7 +167,7 @@ func (d slots) claim(f *os.File, path, namespace string, worker int64) (record, 
 		return r, fmt.Errorf("local: %s was replaced or deleted in the meantime: its worker id may be in use until ttl has passed", path)
 	case damage != nil:
 		return r, fmt.Errorf("%w: %w: file %s: %w: its last use is unknown; delete the file once a right clock has passed all ids of worker id %d",
-			lease.ErrSetup, lease.ErrDamaged, path, damage, worker)
+			lease.ErrSetup, lease.ErrDamaged, path, cmp.Or(unread, damage), worker)
 	}
 	return r, nil
 }
@@ -181,13 +179,7 @@ func (d slots) same(f *os.File, path string) bool {
 	return err == nil && gone == nil && os.SameFile(mine, there)
 }
 
-func read(f io.ReaderAt, worker int64) (record, error) {
-	b, err := io.ReadAll(io.NewSectionReader(f, 0, recordSize+1)) // one more byte, to detect a longer file
-	if err != nil {
-		return record{}, err
-	}
-	return decode(b, worker)
-}
+func read(f *os.File) ([]byte, error) { return io.ReadAll(io.NewSectionReader(f, 0, maxFile)) }
 
 // write writes a record and returns when it is on disk.
 func write(f *os.File, r record) error {
@@ -210,13 +202,13 @@ func (d slots) list(namespace string) (map[int64]record, error) {
 	}
 	records := map[int64]record{}
 	for _, e := range entries {
-		name, _ := strings.CutSuffix(e.Name(), ".slot")
-		name, ok := strings.CutPrefix(name, namespace+".")
-		worker, err := strconv.ParseInt(name, 10, 64)
-		if !ok || err != nil || d.path(namespace, worker) != filepath.Join(string(d), e.Name()) {
-			continue
+		number := strings.TrimSuffix(strings.TrimPrefix(e.Name(), namespace+"."), ".slot")
+		worker, _ := strconv.ParseInt(number, 10, 64)
+		path := d.path(namespace, worker)
+		if path != filepath.Join(string(d), e.Name()) {
+			continue // the name of no file, or of another namespace
 		}
-		b, _ := readFile(filepath.Join(string(d), e.Name()), recordSize+1) // one more byte, to detect a longer file
+		b, _ := d.readFile(path, nil)
 		if r, err := decode(b, worker); err == nil {
 			records[worker] = r
 		}

@@ -17,16 +17,11 @@ import (
 // flock locks f and reports whether the lock was free. The kernel releases the lock with the last
 // descriptor of f.
 func flock(f *os.File) (bool, error) {
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		switch {
-		case errors.Is(err, syscall.EINTR):
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			return false, nil
-		default:
-			return err == nil, err
-		}
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
 	}
+	return err == nil, err
 }
 
 // unlock releases the lock on f. Closing f is not enough while a child process has its

@@ -32,7 +32,7 @@ var onLocal = list{title: "local", pkg: "hostseq", mutants: []mutant{
 	{"a worker id set by hand beyond the range is lent", localGo, `if c.source == Explicit && (`, `if false && (`, "TestExplicitOutOfRange"},
 	// The directory and its files.
 	{"a file with a second name is taken", slotsGo, `case linked(info):`, `case false:`, "TestWhatIsNoFileOfOurs"},
-	{"the second name that a crash left stays", slotsGo, `removeNew(info, filepath.Dir(path))`, ``, "TestFileThatIsBeingMade"},
+	{"the second name that a crash left stays", slotsGo, `d.removeNew(f)`, ``, "TestFileThatIsBeingMade"},
 	{"a directory is made before its way is looked at", slotsGo, `path, err := resolve(string(d))`, "_ = os.MkdirAll(string(d), 0o700)\n\tpath, err := resolve(string(d))", "TestDirectoryThatOthersCanRedirect"},
 	{"a directory on the way that a group can write to", unixGo, `&& !own`, `&& !own && false`, "TestDirectoryThatOthersCanRedirect"},
 	{"a common group makes another user's directory on the way one's own", unixGo, `if uid := int(info.Sys().(*syscall.Stat_t).Uid); uid`, `if uid := int(info.Sys().(*syscall.Stat_t).Uid); int(info.Sys().(*syscall.Stat_t).Gid) != os.Getegid() && uid`, "TestOwners"},
