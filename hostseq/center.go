@@ -244,10 +244,10 @@ func (c *center) take(req lease.Request, w int64) (lease.Grant, error) {
 		}
 	}
 	now := c.now().UnixMilli()
-	if r.Mark-now > (req.MaxTTL + c.maxBehind).Milliseconds() {
+	if bound := (req.MaxTTL + c.maxBehind).Milliseconds(); r.Mark-now > bound {
 		_ = l.file.Close()
-		return lease.Grant{}, fmt.Errorf("%w: worker id %d of namespace %q was used up to %s, %[6]v after the host's clock (%[5]s): correct the clock or wait; if it is right now, delete %[7]s once it has passed all ids of this worker id",
-			ErrClockBehind, w, req.Namespace, stamp(r.Mark), stamp(now), time.UnixMilli(r.Mark).Sub(time.UnixMilli(now)), c.dir.path(req.Namespace, w))
+		return lease.Grant{}, fmt.Errorf("%w: worker id %d of namespace %q was used up to %s, %[6]v after the host's clock (%[5]s): correct the clock; if it is right, a process with a greater lease.ttl or lease.max_ttl may have leased the worker id: start with that value, or wait until %[7]s; or delete %[8]s once the clock has passed all ids of this worker id",
+			ErrClockBehind, w, req.Namespace, stamp(r.Mark), stamp(now), time.UnixMilli(r.Mark).Sub(time.UnixMilli(now)), stamp(r.Mark-bound), c.dir.path(req.Namespace, w))
 	}
 	l.Token, l.Now, l.Since, l.Floor = r.Token+1, now, now, max(r.Mark, now-1)
 	if r.Token == 0 && c.dir != "" {

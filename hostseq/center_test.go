@@ -284,6 +284,19 @@ func TestClockBehind(t *testing.T) {
 	s.pass(time.Millisecond)
 	next := s.acquire(s.center(byHand(2)))
 	require.Equal(t, g.Ceiling, next.Floor)
+
+	// The clock is right, but a process with a longer lease has crashed.
+	s = newSite(t)
+	long := s.request()
+	long.TTL, long.MaxTTL = time.Hour, time.Hour
+	c = s.center(byHand(2))
+	_, err = c.Acquire(t.Context(), long)
+	require.NoError(t, errors.Join(err, c.Close()))
+	_, err = s.center(byHand(2)).Acquire(t.Context(), s.request())
+	require.ErrorContains(t, err, "a greater lease.ttl or lease.max_ttl may have leased the worker id: start with that value")
+	long.TTL = s.request().TTL
+	_, err = s.center(byHand(2)).Acquire(t.Context(), long)
+	require.NoError(t, err)
 }
 
 // A clock that is set back while the worker id is held does not affect the lease.
