@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -289,12 +290,16 @@ func (c *center) letGo(l *loan) {
 	delete(c.held, holderOf(l.Request))
 }
 
-func (c *center) mine(g lease.Grant) *loan {
+// loanOf returns the loan of g, for a change of it.
+func (c *center) loanOf(ctx context.Context, g lease.Grant) (*loan, error) {
+	if err := cmp.Or(g.Validate(), ctx.Err()); err != nil {
+		return nil, err
+	}
 	l := c.held[holderOf(g.Request)]
 	if l == nil || l.Worker != g.Worker || l.Token != g.Token || !c.intact(l) {
-		return nil
+		return nil, fmt.Errorf("local: worker id %d of namespace %q: not leased by this center, released, or its file was removed: %w", g.Worker, g.Namespace, lease.ErrLost)
 	}
-	return l
+	return l, nil
 }
 
 // Renew raises the ceiling of g. It returns lease.ErrLost if this center does not hold
@@ -302,12 +307,9 @@ func (c *center) mine(g lease.Grant) *loan {
 func (c *center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := cmp.Or(g.Validate(), ctx.Err()); err != nil {
+	l, err := c.loanOf(ctx, g)
+	if err != nil {
 		return lease.Grant{}, err
-	}
-	l := c.mine(g)
-	if l == nil {
-		return lease.Grant{}, c.lost(g)
 	}
 	l.Now = c.now().UnixMilli()
 	ceiling := max(l.Ceiling, l.Now+g.TTL.Milliseconds())
@@ -323,12 +325,9 @@ func (c *center) Renew(ctx context.Context, g lease.Grant) (lease.Grant, error) 
 func (c *center) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := cmp.Or(g.Validate(), ctx.Err()); err != nil {
+	l, err := c.loanOf(ctx, g)
+	if err != nil {
 		return err
-	}
-	l := c.mine(g)
-	if l == nil {
-		return c.lost(g)
 	}
 	back := *l
 	back.Owner, back.Holder, back.Since = [16]byte{}, "", 0
@@ -341,10 +340,6 @@ func (c *center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	return nil
 }
 
-func (c *center) lost(g lease.Grant) error {
-	return fmt.Errorf("local: worker id %d of namespace %q: not leased by this center, released, or its file was removed: %w", g.Worker, g.Namespace, lease.ErrLost)
-}
-
 type lister struct{ *center }
 
 func (c lister) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
@@ -353,14 +348,13 @@ func (c lister) Slots(ctx context.Context, namespace string) ([]lease.Slot, erro
 	}
 	records, err := c.dir.list(namespace)
 	slots, now := []lease.Slot{}, c.now().UnixMilli()
-	for _, r := range records {
+	for _, r := range slices.SortedFunc(maps.Values(records), func(a, b record) int { return cmp.Compare(a.Worker, b.Worker) }) {
 		s := lease.Slot{Worker: r.Worker, Token: r.Token, Holder: r.Holder, Since: r.Since, HighWater: r.Mark, Now: now}
 		if r.Owner != [16]byte{} {
 			s.Expires = r.Mark
 		}
 		slots = append(slots, s)
 	}
-	slices.SortFunc(slots, func(a, b lease.Slot) int { return cmp.Compare(a.Worker, b.Worker) })
 	return slots, err
 }
 
