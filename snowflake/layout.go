@@ -1,6 +1,7 @@
 package snowflake
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -110,15 +111,9 @@ func Preset(name string) (Layout, error) {
 
 // WithDefaults returns l with its zero fields filled in.
 func (l Layout) WithDefaults() Layout {
-	if l.Epoch == 0 {
-		l.Epoch = DefaultEpoch
-	}
-	if l.TimeUnit == 0 {
-		l.TimeUnit = time.Millisecond
-	}
-	if l.WorkerBits == 0 {
-		l.WorkerBits = defaultWorkers
-	}
+	l.Epoch = cmp.Or(l.Epoch, DefaultEpoch)
+	l.TimeUnit = cmp.Or(l.TimeUnit, time.Millisecond)
+	l.WorkerBits = cmp.Or(l.WorkerBits, defaultWorkers)
 	if used := int(l.WorkerBits) + int(l.BusinessBits); l.SequenceBits == 0 && used < lowBits {
 		l.SequenceBits = uint8(lowBits - used)
 	}
@@ -223,11 +218,12 @@ func (l Layout) String() string {
 // whatever the time unit.
 func (l Layout) Ticks(floor, ceiling int64) (first, last int64) {
 	l = l.WithDefaults()
-	unit := l.unit()
-	// Bounding by the epoch first keeps the sums from overflowing.
-	epoch := l.epoch()
-	first = ceilDiv(max(floor, epoch-1)-epoch+1, unit)
-	last = min(l.maxTick(), floorDiv(max(ceiling, epoch-1)-epoch+1, unit)-1)
+	epoch, unit := l.epoch(), l.unit()
+	if floor >= epoch {
+		first = (floor-epoch)/unit + 1
+	}
+	// Bounding by the end first keeps the sum from overflowing.
+	last = (max(epoch, min(ceiling, l.Ends().UnixMilli()-1)+1)-epoch)/unit - 1
 	return first, last
 }
 
@@ -254,13 +250,3 @@ func (l Layout) unit() int64 { return max(1, int64(l.TimeUnit/time.Millisecond))
 func (l Layout) maxTick() int64 {
 	return min(1<<l.TimeBits, (math.MaxInt64-l.epoch())/l.unit()) - 1
 }
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b != 0 && a < 0 {
-		q--
-	}
-	return q
-}
-
-func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }

@@ -163,6 +163,7 @@ func TestTicks(t *testing.T) {
 		{tens, e + 9, e + 100, 1, 9},
 		{tens, e + 10, e + 12, 2, 0},
 		{ms, math.MinInt64, math.MaxInt64, 0, 1<<41 - 1},
+		{Layout{Epoch: UnixEpoch, TimeUnit: time.Second}, 0, math.MaxInt64, 1, 1<<41 - 1},
 		{ms, math.MaxInt64, math.MinInt64, math.MaxInt64 - e + 1, -1},
 	} {
 		first, last := c.l.Ticks(c.floor, c.ceiling)

@@ -114,12 +114,12 @@ var onGenerator = list{title: "generator", pkg: "internal/generator", mutants: [
 	{"a batch goes on after a drop", generatorGo, `if t.drops != drops {`, `if false && t.drops != drops {`, "TestBatchStartsAgainAfterADrop"},
 	{"a drop moves nothing", handoverGo, "used := g.raise(func(last int64) int64 { return last + 1 }) // as in Stop", "used := g.last.Load()", "TestEveryInterleavingOfIssuersADropAndAnAdoption"},
 	// Milliseconds and ticks.
-	{"the first tick of a range begins before it", layoutGo, `first = ceilDiv(max(floor, epoch-1)-epoch+1, unit)`, `first = floorDiv(max(floor, epoch-1)-epoch+1, unit)`, "TestLastTickLiesWithinTheCeiling"},
-	{"the last tick of a range ends after it", layoutGo, `-epoch+1, unit)-1)`, `-epoch+1, unit))`, "TestLastTickLiesWithinTheCeiling"},
+	{"the first tick of a range begins before it", layoutGo, `first = (floor-epoch)/unit + 1`, `first = (floor - epoch + 1) / unit`, "TestLastTickLiesWithinTheCeiling"},
+	{"the last tick of a range ends after it", layoutGo, `-epoch)/unit - 1`, `-epoch) / unit`, "TestLastTickLiesWithinTheCeiling"},
 }}
 
 // onLayout is the ticks of a range of milliseconds.
 var onLayout = list{title: "layout", pkg: "snowflake", mutants: []mutant{
-	{"the floor itself is used", layoutGo, `first = ceilDiv(max(floor, epoch-1)-epoch+1, unit)`, `first = ceilDiv(max(floor, epoch-1)-epoch, unit)`, "TestTicks"},
-	{"a time field that overflows", layoutGo, `last = min(l.maxTick(), floorDiv(max(ceiling, epoch-1)-epoch+1, unit)-1)`, `last = floorDiv(max(ceiling, epoch-1)-epoch+1, unit) - 1`, "TestTicks"},
+	{"the floor itself is used", layoutGo, `first = (floor-epoch)/unit + 1`, `first = (floor-epoch-1)/unit + 1`, "TestTicks"},
+	{"a time field that overflows", layoutGo, `min(ceiling, l.Ends().UnixMilli()-1)+1`, `ceiling+1`, "TestTicks"},
 }}
