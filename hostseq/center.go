@@ -67,9 +67,6 @@ func WithMaxAhead(d time.Duration) Option {
 // time.Now.
 func WithClock(now func() time.Time) Option {
 	return option.Func[center](func(c *center) error {
-		if now == nil {
-			return errors.New("local: the clock is nil")
-		}
 		c.now = now
 		return nil
 	})
@@ -109,7 +106,7 @@ func newCenter(cfg Config, layout snowflake.Layout, h host, opts ...Option) (*ce
 }
 
 func (c *center) Extras() lease.Extras {
-	return lease.Extras{Name: c.String(), Warnings: slices.Clone(c.warnings), Uniqueness: c.promise, Lister: lister{c}}
+	return lease.Extras{Name: c.String(), Warnings: slices.Clone(c.warnings), Uniqueness: c.promise, Lister: c}
 }
 
 // String returns the name of the source and the directory.
@@ -139,8 +136,7 @@ func (c *center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 			lease.ErrSetup, c.number, req.First, req.Last, req.Namespace)
 	}
 	if l := c.held[holderOf(req)]; l != nil && c.intact(l) {
-		err := l.save(l.Ceiling) // a release may have lowered the mark and failed
-		if err != nil {
+		if err := l.save(l.Ceiling); err != nil { // a release may have lowered the mark and failed
 			return lease.Grant{}, err
 		}
 		l.Now = c.now().UnixMilli()
@@ -195,7 +191,6 @@ func (c *center) search(req lease.Request) (lease.Grant, error) {
 	}
 	now := c.now()
 	type slot struct{ worker, mark int64 }
-	byMark := func(a, b slot) int { return cmp.Compare(a.mark, b.mark) }
 	var candidates []slot
 	n := req.Last - req.First + 1
 	begin := rand.Int64N(n)
@@ -206,10 +201,10 @@ func (c *center) search(req lease.Request) (lease.Grant, error) {
 		}
 		candidates = append(candidates, s)
 	}
-	slices.SortStableFunc(candidates, byMark)
+	slices.SortStableFunc(candidates, func(a, b slot) int { return cmp.Compare(a.mark, b.mark) })
 	soonest := now
-	if past, _ := slices.BinarySearchFunc(candidates, slot{mark: now.UnixMilli() + 1}, byMark); past < len(candidates) {
-		soonest = time.UnixMilli(candidates[past].mark + 1)
+	if i := slices.IndexFunc(candidates, func(s slot) bool { return s.mark > now.UnixMilli() }); i >= 0 {
+		soonest = time.UnixMilli(candidates[i].mark + 1)
 	}
 	var other error // the first error that explains more than ErrHeld
 	for _, s := range candidates {
@@ -340,9 +335,8 @@ func (c *center) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 	return nil
 }
 
-type lister struct{ *center }
-
-func (c lister) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
+// Slots implements lease.Lister.
+func (c *center) Slots(ctx context.Context, namespace string) ([]lease.Slot, error) {
 	if err := cmp.Or(lease.CheckNamespace(namespace), ctx.Err()); err != nil || c.dir == "" {
 		return nil, err
 	}

@@ -54,12 +54,10 @@ type Config struct {
 // withDefaults returns c with defaults for its zero fields, except Dir, whose default depends on
 // the host.
 func (c Config) withDefaults() Config {
-	if c.Source == "" {
-		c.Source = Lock
-		if c.Worker != nil {
-			c.Source = Explicit
-		}
+	if c.Worker != nil {
+		c.Source = cmp.Or(c.Source, Explicit)
 	}
+	c.Source = cmp.Or(c.Source, Lock)
 	c.MaxBehind = cmp.Or(c.MaxBehind, DefaultMaxBehind)
 	return c
 }

@@ -1,7 +1,7 @@
 package hostseq
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -39,23 +39,19 @@ func inContainer(env func(string) string, exists func(string) bool) bool {
 // and that only its user can write to. It fails for a service without such a directory, because a
 // private /tmp would look like a shared one.
 func defaultDir(system string, uid int, env func(string) string) (string, error) {
-	home := env("HOME")
-	var base string
+	base, below := "HOME", ".local/state"
 	switch {
 	case system == "windows": // the user's profile is inaccessible to other users
-		if base = env("LOCALAPPDATA"); !filepath.IsAbs(base) {
-			return "", errors.New("there is no directory for locks and records: %LocalAppData% is not set")
-		}
+		base, below = "LOCALAPPDATA", ""
 	case uid == 0:
-		base = "/var/lib"
+		return "/var/lib/snowlease", nil
 	case filepath.IsAbs(env("XDG_STATE_HOME")):
-		base = env("XDG_STATE_HOME")
-	case !filepath.IsAbs(home):
-		return "", errors.New("there is no directory for locks and records: $HOME is not set")
+		base, below = "XDG_STATE_HOME", ""
 	case system == "darwin":
-		base = filepath.Join(home, "Library", "Application Support")
-	default:
-		base = filepath.Join(home, ".local", "state")
+		below = "Library/Application Support"
 	}
-	return filepath.Join(base, "snowlease"), nil
+	if !filepath.IsAbs(env(base)) {
+		return "", fmt.Errorf("there is no directory for locks and records: %s is not set", base)
+	}
+	return filepath.Join(env(base), below, "snowlease"), nil
 }

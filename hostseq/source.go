@@ -42,10 +42,8 @@ func choose(cfg Config, layout snowflake.Layout, h host) (choice, error) {
 		ch.warnings = []string{ch.promise}
 		return ch, nil
 	}
-	var err error
-	if dir == "" {
-		err = h.dirErr
-	} else {
+	err := h.dirErr
+	if dir != "" {
 		ch.dir, err = slots(dir).prepare()
 	}
 	if err != nil {

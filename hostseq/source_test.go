@@ -121,9 +121,7 @@ func TestHashDiffers(t *testing.T) {
 	t.Parallel()
 	numbers := map[int64]bool{}
 	for i := range 100 {
-		h := here(t)
-		h.process = fmt.Sprint("name\n", i)
-		c, err := newCenter(Config{Source: Hash, Stateless: true}, snowflake.Layout{}, h)
+		c, err := newCenter(Config{Source: Hash, Stateless: true}, snowflake.Layout{}, host{process: fmt.Sprint("name\n", i)})
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, c.number, int64(0))
 		numbers[c.number] = true

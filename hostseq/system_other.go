@@ -10,14 +10,15 @@ import (
 	"runtime"
 )
 
-func canLock() error {
-	return fmt.Errorf("no file locks on %s (%w): choose source %s with stateless, or mode db or redis", runtime.GOOS, errors.ErrUnsupported, Explicit)
+func resolve(string) (string, error) {
+	return "", fmt.Errorf("no file locks on %s (%w): choose source %s with stateless, or mode db or redis", runtime.GOOS, errors.ErrUnsupported, Explicit)
 }
 
-func flock(*os.File) (bool, error)               { return false, canLock() }
+// The functions below are not called, because resolve fails.
+
+func flock(*os.File) (bool, error)               { return false, errors.ErrUnsupported }
 func unlock(*os.File)                            {}
-func openNoFollow(string, int) (*os.File, error) { return nil, canLock() }
-func syncDir(string) error                       { return canLock() }
+func openNoFollow(string, int) (*os.File, error) { return nil, errors.ErrUnsupported }
+func syncDir(string) error                       { return errors.ErrUnsupported }
 func linked(fs.FileInfo) bool                    { return false }
-func private(fs.FileInfo) error                  { return canLock() }
-func resolve(string) (string, error)             { return "", canLock() }
+func private(fs.FileInfo) error                  { return errors.ErrUnsupported }

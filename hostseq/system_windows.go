@@ -35,16 +35,13 @@ func openNoFollow(path string, flag int) (*os.File, error) {
 	if flag == os.O_RDWR {
 		access |= syscall.GENERIC_WRITE
 	}
-	name, err := syscall.UTF16PtrFromString(path)
-	if err == nil {
-		var h syscall.Handle
-		h, err = syscall.CreateFile(name, access, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE|syscall.FILE_SHARE_DELETE,
-			nil, syscall.OPEN_EXISTING, syscall.FILE_ATTRIBUTE_NORMAL|syscall.FILE_FLAG_OPEN_REPARSE_POINT, 0)
-		if err == nil {
-			return os.NewFile(uintptr(h), path), nil
-		}
+	name, _ := syscall.UTF16PtrFromString(path) // fails only for a zero, which no valid path has
+	h, err := syscall.CreateFile(name, access, syscall.FILE_SHARE_READ|syscall.FILE_SHARE_WRITE|syscall.FILE_SHARE_DELETE,
+		nil, syscall.OPEN_EXISTING, syscall.FILE_ATTRIBUTE_NORMAL|syscall.FILE_FLAG_OPEN_REPARSE_POINT, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	return os.NewFile(uintptr(h), path), nil
 }
 
 // syncDir does nothing, because Windows does not sync directories. If a file is missing, its

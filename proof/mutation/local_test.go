@@ -12,7 +12,7 @@ var onLocal = list{title: "local", pkg: "hostseq", mutants: []mutant{
 	{"a record that is not on disk", slotsGo, `err = f.Sync()`, `err = nil`, "TestRecordIsSynced"},
 	// The record.
 	{"the last token is lent", "hostseq/record.go", `>= maxNumber:`, `> maxNumber:`, "TestDamagedRecord"},
-	{"the ceiling is not on record before it is used", localGo, `if err := l.save(l.Ceiling); err != nil {`, `if err := l.save(l.Floor); err != nil {`, "TestGrant"},
+	{"the ceiling is not on record before it is used", localGo, "l.save(l.Ceiling); err != nil {\n", "l.save(l.Floor); err != nil {\n", "TestGrant"},
 	{"a renewal's ceiling is not on record", localGo, `if err := l.save(ceiling); err != nil {`, `if err := l.save(l.Ceiling); err != nil {`, "TestGrant"},
 	{"a renewal that could not be recorded counts", localGo, "if err := l.save(ceiling); err != nil {\n\t\treturn lease.Grant{}, err\n\t}", "_ = l.save(ceiling)", "TestWriteFails"},
 	{"no floor at the record", localGo, `max(r.Mark, now-1)`, `now-1`, "TestCrashedSlotIsTheLastToBeTaken"},
