@@ -151,12 +151,7 @@ func (id *ID) Scan(src any) error {
 		return id.UnmarshalText(v)
 	case string:
 		return id.UnmarshalText([]byte(v))
-	case ID: // Ent passes on keys unchanged
-		return id.Scan(int64(v))
-	case *ID:
-		if v == nil {
-			return id.Scan(nil)
-		}
+	case *ID: // the code that Ent generates for bulks passes on the key of a row
 		return id.Scan(int64(*v))
 	case nil:
 		return errors.New("snowflake: scan id: the column is NULL: scan into *ID or sql.Null[ID]")

@@ -127,7 +127,6 @@ func (l Layout) WithDefaults() Layout {
 // does not compare l with the clock: see CheckTime. If l is invalid, the results of the other
 // methods are meaningless.
 func (l Layout) Validate() error {
-	set := l
 	l = l.WithDefaults()
 	var errs []error
 	check := func(bad bool, format string, args ...any) {
@@ -138,7 +137,7 @@ func (l Layout) Validate() error {
 	check(l.Epoch < UnixEpoch, "epoch %d is before 1970: give Unix milliseconds", l.Epoch)
 	check(l.TimeUnit < time.Millisecond || l.TimeUnit%time.Millisecond != 0 || l.TimeUnit > time.Hour,
 		"time unit %v is not a whole number of milliseconds from 1ms to 1h", l.TimeUnit)
-	worker, business, sequence := l.WorkerBits < 1 || l.WorkerBits > maxWorkerBits, l.BusinessBits > maxBusinessBits, set.SequenceBits > maxSequenceBits
+	worker, business, sequence := l.WorkerBits < 1 || l.WorkerBits > maxWorkerBits, l.BusinessBits > maxBusinessBits, l.SequenceBits > maxSequenceBits
 	check(worker, "worker bits %d are not 1 to %d", l.WorkerBits, maxWorkerBits)
 	check(business, "business bits %d are not 0 to %d", l.BusinessBits, maxBusinessBits)
 	check(sequence, "sequence bits %d are not 1 to %d", l.SequenceBits, maxSequenceBits)
