@@ -8,7 +8,7 @@ import (
 // Errors of encoding. Test for them with errors.Is.
 var (
 	// ErrCodec is returned for a Codec that is nil or that no constructor made, and for an ID
-	// whose kind returns such a Codec.
+	// whose kind returns such a Codec or is a pointer or an interface.
 	ErrCodec = errors.New("publicid: no codec: make one with New or NewSealed, and let the method Codec of the kind return it")
 	// ErrID is returned for a number that is not positive. Such a number has no public id.
 	ErrID = errors.New("publicid: an id is positive")

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/snowlease/snowlease/snowflake"
 )
@@ -14,7 +15,7 @@ import (
 //
 //	func (Order) Codec() *publicid.Codec { return orderIDs }
 //
-// A kind must be neither a pointer nor an interface, whose method would panic.
+// A kind must be neither a pointer nor an interface.
 type Kind interface{ Codec() *Codec }
 
 // ID is an int64 that is written as a public id of its kind K, so an ID[Order] cannot be taken
@@ -37,8 +38,13 @@ func Parse[K Kind](text string) (ID[K], error) {
 	return ID[K](id), err
 }
 
-// codecOf returns the Codec of a kind, or nil if there is none.
+// codecOf returns the Codec of a kind, or nil if there is none. The method of a nil pointer
+// or interface would panic.
 func codecOf[K Kind]() *Codec {
+	switch reflect.TypeFor[K]().Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return nil
+	}
 	var kind K
 	return kind.Codec()
 }

@@ -22,6 +22,7 @@ type (
 	order    struct{ ID orderID }
 	customer struct{}
 	bare     struct{}
+	anyKind  interface{ publicid.Kind }
 
 	orderID    = publicid.ID[order]
 	customerID = publicid.ID[customer]
@@ -78,17 +79,23 @@ func TestIDText(t *testing.T) {
 	}
 }
 
-// Without a codec there is an error, and no text.
+// Without a codec there is an error, and neither a text nor a panic.
 func TestIDWithoutCodec(t *testing.T) {
 	t.Parallel()
-	id := publicid.ID[bare](5)
-	require.Contains(t, id.String(), "(publicid: no codec: ")
-	require.NotContains(t, id.String(), "5")
-	b, err := id.MarshalText()
-	require.ErrorIs(t, err, publicid.ErrCodec)
-	require.Empty(t, b)
-	require.ErrorIs(t, id.UnmarshalText([]byte(someText)), publicid.ErrCodec)
-	_, err = json.Marshal(struct{ ID publicid.ID[bare] }{id})
+	check := func(text fmt.Stringer, marshal func() ([]byte, error), parse error) {
+		t.Helper()
+		require.Contains(t, text.String(), "(publicid: no codec: ")
+		require.NotContains(t, text.String(), "5")
+		b, err := marshal()
+		require.ErrorIs(t, err, publicid.ErrCodec)
+		require.Empty(t, b)
+		require.ErrorIs(t, parse, publicid.ErrCodec)
+	}
+	check(publicid.ID[bare](5), publicid.ID[bare](5).MarshalText, new(publicid.ID[bare]).UnmarshalText([]byte(someText)))
+	check(publicid.ID[*order](5), publicid.ID[*order](5).MarshalText, new(publicid.ID[*order]).UnmarshalText([]byte(someText)))
+	check(publicid.ID[publicid.Kind](5), publicid.ID[publicid.Kind](5).MarshalJSON, new(publicid.ID[publicid.Kind]).UnmarshalText([]byte(someText)))
+	check(publicid.ID[anyKind](5), publicid.ID[anyKind](5).MarshalText, new(publicid.ID[anyKind]).UnmarshalText([]byte(someText)))
+	_, err := json.Marshal(struct{ ID publicid.ID[bare] }{5})
 	require.ErrorIs(t, err, publicid.ErrCodec)
 }
 
