@@ -67,6 +67,9 @@ func WithMaxAhead(d time.Duration) Option {
 // time.Now.
 func WithClock(now func() time.Time) Option {
 	return option.Func[center](func(c *center) error {
+		if now == nil {
+			return errors.New("local: the clock is nil")
+		}
 		c.now = now
 		return nil
 	})

@@ -469,7 +469,7 @@ func TestContextEnded(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	for _, o := range []Option{WithMaxAhead(-1), WithMaxAhead(3 * time.Hour)} {
+	for _, o := range []Option{WithMaxAhead(-1), WithMaxAhead(3 * time.Hour), WithClock(nil)} {
 		_, err := New(Config{Dir: s.dir}, s.layout, o)
 		require.Error(t, err)
 	}
