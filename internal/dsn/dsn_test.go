@@ -71,8 +71,7 @@ func TestHide(t *testing.T) {
 		{`parse "postgres://app:geheim/x@h": invalid port ":geheim" after host`, "", "postgres://app:geheim/x@h", `parse "postgres://***@h": invalid port ":***" after host`},
 		{"dial tcp 127.0.0.1:3306: connection refused", "mysql 127.0.0.1:3306/app", "u:geheim@tcp(127.0.0.1:3306)/app", "dial tcp 127.0.0.1:3306: connection refused"},
 		{"no database orders for geheim@1", "postgres h:1/orders", "postgres://u:geheim%401@h:1/orders", "no database orders for ***"},
-		{`unknown _txlock "immediate", geheim`, "", "app.db?_txlock=immediate&_pragma=busy_timeout(10000)&_auth_pass=geheim", `unknown _txlock "immediate", ***`},
-		{"immediate journal_mode(WAL)", "", "app.db?_txlock=immediate&_pragma=journal_mode(WAL)", "immediate journal_mode(WAL)"},
+		{`unknown _txlock "immediate", geheim`, "", "app.db?_txlock=immediate&_pragma=busy_timeout(10000)&_auth_pass=geheim", `unknown _txlock "***", ***`},
 		{"unrecognized token: 'geheim (1)", "", "file:a.db?_pragma=key('geheim", "unrecognized token: *** (1)"},
 		{"unknown _txlock geheim", "", "file:a.db?_txlock=geheim", "unknown _txlock ***"},
 		{"dial ab-cd-ef: unknown network ab-cd-ef", "", "app:pw@ab-cd-ef(127.0.0.1:1)/app", "dial ***: unknown network ***"},
@@ -100,7 +99,7 @@ func FuzzHide(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before, after, cuts string) {
 		const secret = "S3CRETWORD"
 		text := before + " " + secret + " " + after
-		if strings.Contains(before+after, secret) || strings.Contains(before, "_txlock") || strings.Contains(before, "_pragma") {
+		if strings.Contains(before+after, secret) {
 			return
 		}
 		shown := fmt.Sprintf("%s %q %v", text, text, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(cuts, r) && r < 128 && !strings.ContainsRune(secret, r) }))
