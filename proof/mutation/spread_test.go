@@ -106,7 +106,7 @@ var onProviders = list{title: "providers", pkg: "providers", mutants: []mutant{
 	{"mysql.go: a condition negated in open", "providers/internal/mysql/mysql.go", `	probe, err := sql.Open("mysql", c.FormatDSN())
 	if err != nil {`, `	probe, err := sql.Open("mysql", c.FormatDSN())
 	if !(err != nil) {`, "TestDSN"},
-	{"postgres.go: an error dropped in open", "providers/internal/postgres/postgres.go", `return sqlopen.Target{}, err`, `return sqlopen.Target{}, nil`, "TestPasswordsStayOutOfErrors"},
+	{"postgres.go: an error dropped in open", "providers/internal/postgres/postgres.go", `return t, errors.New("it cannot be parsed")`, `return t, nil`, "TestPasswordsStayOutOfErrors"},
 	{"sqlite.go: a condition negated in open", "providers/internal/sqlite/sqlite.go", `if query != "" {`, `if !(query != "") {`, "TestDSN"},
 }}
 

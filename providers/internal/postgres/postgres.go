@@ -28,35 +28,25 @@ func Driver() sqlopen.Driver {
 	}
 }
 
-func open(_ context.Context, text string, connect time.Duration) (sqlopen.Target, error) {
-	c, err := parse(text)
-	if err != nil {
-		return sqlopen.Target{}, err
+// open parses a DSN in a form of github.com/jackc/pgx. Its error includes no part of the DSN
+// except the name of a file.
+func open(_ context.Context, text string, connect time.Duration) (t sqlopen.Target, err error) {
+	if dsn.IsURL(text) && dsn.AtAfterHost(text) {
+		return t, errors.New(`an "@" follows the host; percent-encode the reserved characters of user and password`)
+	}
+	if !dsn.IsURL(text) && strings.HasSuffix(text, `\`) {
+		return t, errors.New("it ends with a backslash") // pgx would panic
+	}
+	c, err := pgx.ParseConfig(text)
+	if file := new(fs.PathError); errors.As(err, &file) {
+		return t, fmt.Errorf("it names a file that cannot be read: %w", dsn.File(file))
+	}
+	if err != nil { // it may include a part of the password
+		return t, errors.New("it cannot be parsed")
 	}
 	if c.ConnectTimeout == 0 {
 		text = dsn.WithSetting(text, fmt.Sprintf("connect_timeout=%d", max(1, (connect+time.Second-1)/time.Second)))
 	}
-	return sqlopen.Target{
-		Address:   dsn.Place(net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database),
-		Dialector: postgres.Open(text),
-	}, nil
-}
-
-// parse parses a DSN in a form of github.com/jackc/pgx. Its error includes no part of the DSN
-// except the name of a file.
-func parse(text string) (*pgx.ConnConfig, error) {
-	if dsn.IsURL(text) && dsn.AtAfterHost(text) {
-		return nil, errors.New(`an "@" follows the host; percent-encode the reserved characters of user and password`)
-	}
-	if !dsn.IsURL(text) && strings.HasSuffix(text, `\`) {
-		return nil, errors.New("it ends with a backslash") // pgx would panic
-	}
-	c, err := pgx.ParseConfig(text)
-	if file := new(fs.PathError); errors.As(err, &file) {
-		return nil, fmt.Errorf("it names a file that cannot be read: %w", dsn.File(file))
-	}
-	if err != nil { // it may include a part of the password
-		return nil, errors.New("it cannot be parsed")
-	}
-	return c, nil
+	t.Address, t.Dialector = dsn.Place(net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database), postgres.Open(text)
+	return t, nil
 }

@@ -43,10 +43,7 @@ func open(_ context.Context, dsn string, _ time.Duration) (sqlopen.Target, error
 	if query != "" {
 		params = append([]string{query}, params...)
 	}
-	if len(params) > 0 {
-		path += "?" + strings.Join(params, "&")
-	}
-	return sqlopen.Target{Address: name, Dialector: sqlite.Open(sqlitedsn.Absolute(path)), Single: memory}, nil
+	return sqlopen.Target{Address: name, Dialector: sqlite.Open(sqlitedsn.Absolute(path + "?" + strings.Join(params, "&"))), Single: memory}, nil
 }
 
 // defaults returns the parameters to add to those in set.
