@@ -12,6 +12,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -55,9 +56,7 @@ func New(lc fx.Lifecycle, c Config, log *slog.Logger) (redis.UniversalClient, er
 		if err := ping(ctx, c, client); err != nil {
 			return err
 		}
-		if log != nil {
-			log.InfoContext(ctx, "redis is connected", "kind", c.kind(), "addrs", c.Addrs)
-		}
+		cmp.Or(log, slog.New(slog.DiscardHandler)).InfoContext(ctx, "redis is connected", "kind", c.kind(), "addrs", c.Addrs)
 		return nil
 	}))
 	return client, nil

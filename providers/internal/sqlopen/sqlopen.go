@@ -45,8 +45,8 @@ type Target struct {
 	Err error
 }
 
-// Params are the parameters of the constructors that New returns. Without a Logger, GORM logs
-// nothing.
+// Params are the parameters of the constructors that New returns. Without a Logger, nothing is
+// logged.
 type Params struct {
 	fx.In
 
@@ -77,7 +77,7 @@ func New(drivers ...Driver) func(Params) (*gorm.DB, error) {
 }
 
 func open(p Params, d Driver) (*gorm.DB, error) {
-	c, log := p.Config, p.Logger
+	c, log := p.Config, cmp.Or(p.Logger, slog.New(slog.DiscardHandler))
 	bounded, cancel := context.WithTimeout(context.Background(), c.ConnectTimeout)
 	defer cancel()
 	t, err := d.Open(bounded, string(c.DSN), c.ConnectTimeout)
@@ -96,7 +96,10 @@ func open(p Params, d Driver) (*gorm.DB, error) {
 		TranslateError: true,
 		// The start hook pings, within a context.
 		DisableAutomaticPing: true,
-		Logger:               gormLogger(log, c.SlowQuery),
+		// Failed and slow statements are logged without their values, which may be private.
+		Logger: logger.NewSlogLogger(log, logger.Config{
+			SlowThreshold: c.SlowQuery, LogLevel: logger.Warn, IgnoreRecordNotFoundError: true, ParameterizedQueries: true,
+		}),
 	})
 	var pool *sql.DB
 	if err == nil {
@@ -120,20 +123,8 @@ func open(p Params, d Driver) (*gorm.DB, error) {
 		if err := pool.PingContext(ctx); err != nil {
 			return unreachable(err)
 		}
-		if log != nil {
-			log.InfoContext(ctx, "database is open", "driver", d.Name, "address", t.Address)
-		}
+		log.InfoContext(ctx, "database is open", "driver", d.Name, "address", t.Address)
 		return nil
 	}))
 	return db, nil
-}
-
-// gormLogger logs failed and slow statements, without their values, which may be private.
-func gormLogger(log *slog.Logger, slow time.Duration) logger.Interface {
-	if log == nil {
-		return logger.Discard
-	}
-	return logger.NewSlogLogger(log, logger.Config{
-		SlowThreshold: slow, LogLevel: logger.Warn, IgnoreRecordNotFoundError: true, ParameterizedQueries: true,
-	})
 }
