@@ -48,26 +48,21 @@ import (
 
 // Module provides a *gorm.DB and a redis.UniversalClient from Config. A client that is not
 // configured is nil. It is not an error if neither is configured.
-var Module = fx.Module("providers", fx.Provide(newDB, newRedis))
+var Module = fx.Module("providers", fx.Provide(
+	fx.Annotate(newDB, fx.ParamTags("", "", `optional:"true"`)),
+	fx.Annotate(newRedis, fx.ParamTags("", "", `optional:"true"`)),
+))
 
-type params struct {
-	fx.In
-
-	Config    Config
-	Lifecycle fx.Lifecycle
-	Logger    *slog.Logger `optional:"true"`
-}
-
-func newDB(p params) (*gorm.DB, error) {
-	if p.Config.DB == (sqldb.Config{}) {
+func newDB(lc fx.Lifecycle, c Config, log *slog.Logger) (*gorm.DB, error) {
+	if c.DB == (sqldb.Config{}) {
 		return nil, nil
 	}
-	return sqlopen.New(mysql.Driver(), postgres.Driver(), sqlite.Driver())(sqlopen.Params{Config: p.Config.DB, Lifecycle: p.Lifecycle, Logger: p.Logger})
+	return sqlopen.New(mysql.Driver(), postgres.Driver(), sqlite.Driver())(sqlopen.Params{Config: c.DB, Lifecycle: lc, Logger: log})
 }
 
-func newRedis(p params) (goredis.UniversalClient, error) {
-	if p.Config.Redis.IsZero() {
+func newRedis(lc fx.Lifecycle, c Config, log *slog.Logger) (goredis.UniversalClient, error) {
+	if c.Redis.IsZero() {
 		return nil, nil
 	}
-	return redis.New(p.Lifecycle, p.Config.Redis, p.Logger)
+	return redis.New(lc, c.Redis, log)
 }

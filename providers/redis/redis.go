@@ -30,16 +30,7 @@ import (
 
 // Module provides a redis.UniversalClient from a Config, and logs to the graph's *slog.Logger if
 // there is one.
-var Module = fx.Module("redis", fx.Provide(func(p struct {
-	fx.In
-
-	Config    Config
-	Lifecycle fx.Lifecycle
-	Logger    *slog.Logger `optional:"true"`
-},
-) (redis.UniversalClient, error) {
-	return New(p.Lifecycle, p.Config, p.Logger)
-}))
+var Module = fx.Module("redis", fx.Provide(fx.Annotate(New, fx.ParamTags("", "", `optional:"true"`))))
 
 // New returns a client for c, which connects when the application starts. New fails if c is
 // invalid. The start fails if Redis does not answer. The stop closes the client after everything
