@@ -83,13 +83,8 @@ func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 	if err := dsn.Plain(text); err != nil {
 		return nil, fmt.Errorf("dbseq: the DSN %w", err)
 	}
-	var (
-		d    driver.Driver
-		name = driverName
-	)
-	if app := c.Set.App; app != nil {
-		d = app.Driver()
-	} else if name, d, err = find(driverName, text); err != nil {
+	name, d, err := c.driver(driverName, text)
+	if err != nil {
 		return nil, err
 	}
 	if err := c.speak(name); err != nil {
@@ -171,8 +166,12 @@ func (c *Conn) Close() (err error) {
 	return err
 }
 
-// find returns a driver that is registered with database/sql.
-func find(name, text string) (string, driver.Driver, error) {
+// driver returns the dialect's name and the driver of the application, or one that is registered
+// with database/sql.
+func (c *Conn) driver(name, text string) (string, driver.Driver, error) {
+	if app := c.Set.App; app != nil {
+		return name, app.Driver(), nil
+	}
 	known, ok := drivers[name]
 	if !ok {
 		return "", nil, fmt.Errorf("dbseq: the driver %q is none of %q; for a driver of another name, call New with its pool and the dialect", name, slices.Sorted(maps.Keys(drivers)))
