@@ -147,11 +147,8 @@ func (s *Store) Create(ctx context.Context, name string, start int64) error {
 }
 
 // HighWater returns the greatest number issued for a name, or 0. Errors: numbers.ErrUnknown,
-// numberstore.ErrRequest, lease.ErrDamaged.
+// lease.ErrDamaged.
 func (s *Store) HighWater(ctx context.Context, name string) (given int64, err error) {
-	if err := numberstore.CheckName(name); err != nil {
-		return 0, err
-	}
 	err = s.with(ctx, "look at %q", name, func(ctx context.Context) (err error) {
 		row, there, err := s.given(ctx, name)
 		if err == nil && !there {
@@ -169,9 +166,6 @@ func (s *Store) HighWater(ctx context.Context, name string) (given int64, err er
 func (s *Store) Names(ctx context.Context, prefix string, each func(name string, given int64) error) error {
 	from, end := prefix, "{" // no name has a character at or above {
 	if prefix != "" {
-		if err := numberstore.CheckName(prefix); err != nil {
-			return err
-		}
 		end = below(prefix)
 	}
 	ctx, cancel := bounded.Context(ctx)
