@@ -13,22 +13,35 @@ import (
 
 // A batch holds the ids of one statement. It is the context of that statement, because GORM
 // copies clauses and settings when it begins a transaction, but not the context. Contexts of
-// other statements may be derived from it.
+// other statements may be derived from it. It fills a cache line.
 type batch struct {
 	context.Context //nolint:containedctx // a batch is a context
 	stmt            *gorm.Statement
 	key             *key
 	timer           atomic.Pointer[timer] // of the wait for the ids
-	ids             []int64
-	rows            []uintptr      // the structs or maps that got ids, in the order of ids
-	after           func(*gorm.DB) // what settle does in addition, or nil
-	id              [1]int64       // the ids and rows if there is one row, to save allocations
+	id              [1]int64              // the ids and rows if there is one row
 	row             [1]uintptr
+	*list           // nil for a single struct in a statement without clauses, like most
 }
 
-// newBatch returns a batch for n ids.
-func newBatch(stmt *gorm.Statement, k *key, n int) *batch {
-	b := &batch{Context: stmt.Context, stmt: stmt, key: k}
+// A list is what other batches have in addition.
+type list struct {
+	ids   []int64
+	rows  []uintptr      // the structs or maps that got ids, in the order of ids
+	after func(*gorm.DB) // what settle does in addition, or nil
+}
+
+// newBatch returns a batch for n ids, without a list if single is set.
+func newBatch(stmt *gorm.Statement, k *key, n int, single bool) *batch {
+	if single {
+		return &batch{Context: stmt.Context, stmt: stmt, key: k}
+	}
+	both := &struct {
+		batch
+		list
+	}{}
+	b := &both.batch
+	b.Context, b.stmt, b.key, b.list = stmt.Context, stmt, k, &both.list
 	if b.ids, b.rows = b.id[:], b.row[:0]; n > 1 {
 		b.ids, b.rows = make([]int64, n), make([]uintptr, 0, n)
 	}
@@ -65,13 +78,15 @@ func settle(db *gorm.DB) {
 		stmt.Context = b.Context
 	}
 	unstored := db.Error != nil && (stmt.SQL.Len() == 0 || refused(db))
-	if b.after != nil {
+	if b.list != nil && b.after != nil {
 		b.after(db)
 	}
 	if unstored {
 		b.takeBack(stmt)
 	}
-	b.ids, b.rows, b.after = nil, nil, nil
+	if b.row[0] = 0; b.list != nil {
+		*b.list = list{}
+	}
 }
 
 // refused reports whether the statement's error proves that the INSERT stored nothing. The
@@ -92,9 +107,13 @@ func refused(db *gorm.DB) bool {
 // takeBack zeroes the keys that b set. It leaves keys that a hook has replaced.
 func (b *batch) takeBack(stmt *gorm.Statement) {
 	k := b.key
-	texts := make(map[uintptr]string, len(b.rows))
-	for i, row := range b.rows {
-		if v, err := k.value(b.ids[i]); err == nil {
+	got := b.list
+	if got == nil {
+		got = &list{ids: b.id[:], rows: b.row[:]}
+	}
+	texts := make(map[uintptr]string, len(got.rows))
+	for i, row := range got.rows {
+		if v, err := k.value(got.ids[i]); err == nil {
 			texts[row] = utils.ToStringKey(v)
 		}
 	}

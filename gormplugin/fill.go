@@ -49,6 +49,9 @@ func (p *plugin) fillStructs(db *gorm.DB, k *key) error {
 	if ok, err := k.heldBy(rows.Type()); !ok {
 		return err
 	}
+	if plain && k.plain && length(rows) == 1 {
+		return p.fillOne(db, k, rowAt(rows, 0))
+	}
 	empty, err := k.visit(stmt.Context, rows, nil)
 	if err != nil {
 		return err
@@ -56,27 +59,52 @@ func (p *plugin) fillStructs(db *gorm.DB, k *key) error {
 	if empty == 0 && plain {
 		return nil
 	}
-	b, err := p.reserve(db, k, empty)
+	b, err := p.reserve(db, k, empty, false)
 	if err != nil {
 		return err
 	}
-	filled, err := k.visit(stmt.Context, rows, b)
-	if err != nil {
-		return err
-	}
-	// A pointer that is listed twice took one id.
-	if filled < empty && rows.Type().Elem().Kind() == reflect.Pointer {
-		if _, conflict := conflictOf(stmt); !conflict {
-			return fmt.Errorf("%w: the %s lists the same pointer with a zero key more than once; list it once, or a copy of what it points to", gorm.ErrInvalidValue, rows.Type())
+	if empty > 0 {
+		filled, err := k.visit(stmt.Context, rows, b)
+		if err != nil {
+			return err
 		}
-		// GORM lists a new row that others share once for each, and inserts with ON CONFLICT.
-		rows = distinct(rows)
-		stmt.ReflectValue = rows
+		// A pointer that is listed twice took one id.
+		if filled < empty && rows.Type().Elem().Kind() == reflect.Pointer {
+			if _, conflict := conflictOf(stmt); !conflict {
+				return fmt.Errorf("%w: a %s lists the same pointer more than once, and a row has one key; list it once, or a copy of the row with the key 0", gorm.ErrInvalidValue, rows.Type())
+			}
+			// GORM lists a new row that others share once for each, and inserts with ON CONFLICT.
+			rows = distinct(rows)
+			stmt.ReflectValue = rows
+		}
 	}
 	if !plain && !b.askBack(rows) {
 		b.watch(rows)
 	}
 	return nil
+}
+
+// fillOne is fillStructs for the most frequent statement, an INSERT of one struct.
+func (p *plugin) fillOne(db *gorm.DB, k *key, row reflect.Value) error {
+	if !row.IsValid() {
+		return nil
+	}
+	if zero, _ := k.empty(db.Statement.Context, row); !zero {
+		return nil
+	}
+	if !row.CanAddr() {
+		return byValue(db.Statement.ReflectValue)
+	}
+	b, err := p.reserve(db, k, 1, true)
+	if err != nil {
+		return err
+	}
+	b.row[0] = row.UnsafeAddr()
+	return k.set(db.Statement.Context, row, b.id[0])
+}
+
+func byValue(rows reflect.Value) error {
+	return fmt.Errorf("%w: the key of a %s passed by value cannot be set; pass a pointer", gorm.ErrInvalidValue, rows.Type())
 }
 
 // distinct returns a list of the rows without repeated pointers. The rows are pointers.
@@ -106,7 +134,7 @@ func (k *key) visit(ctx context.Context, rows reflect.Value, b *batch) (empty in
 			continue
 		}
 		if !row.CanAddr() {
-			return empty, fmt.Errorf("%w: the key of a %s passed by value cannot be set; pass a pointer", gorm.ErrInvalidValue, rows.Type())
+			return empty, byValue(rows)
 		}
 		if empty++; b == nil {
 			continue

@@ -45,7 +45,8 @@ func TestBatchBelongsToItsStatement(t *testing.T) {
 			copied = true
 			require.NoError(t, tx.Session(&gorm.Session{}).Create(&row{Model{ID: 1<<40 + b.id[0]}}).Error)
 			require.True(t, tx.Statement.Context == b)
-			require.NotZero(t, b.ids[0])
+			require.NotZero(t, b.id[0])
+			require.True(t, b.list == nil || len(b.ids) == 1)
 		}
 	}))
 	for _, session := range []*gorm.DB{db, db.Where("id", 0)} {

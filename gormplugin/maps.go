@@ -38,7 +38,7 @@ func (p *plugin) fillMaps(db *gorm.DB, k *key, rows []map[string]any) error {
 			empty = append(empty, i)
 		}
 	}
-	b, err := p.reserve(db, k, len(empty))
+	b, err := p.reserve(db, k, len(empty), false)
 	if err != nil {
 		return err
 	}

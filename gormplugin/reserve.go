@@ -16,21 +16,25 @@ import (
 
 const remedy = "insert in a start hook or later, not in fx.Invoke or a constructor, and list idworker.GORM before every module that writes, so that the worker starts before them and stops after them"
 
-// reserve returns a batch with n ids of one reservation. The statement keeps the batch until its
-// end.
-func (p *plugin) reserve(db *gorm.DB, k *key, n int) (*batch, error) {
+// reserve returns a batch with n ids of one reservation, with a list unless it is of a single struct
+// in a statement without clauses. The statement keeps the batch until its end.
+func (p *plugin) reserve(db *gorm.DB, k *key, n int, single bool) (*batch, error) {
 	if n > 0 && k.err != nil {
 		return nil, k.err
 	}
-	b := newBatch(db.Statement, k, n)
+	b := newBatch(db.Statement, k, n, single)
 	b.stmt.Context = b
 	if n == 0 {
 		return b, nil
 	}
 	k.warn(db)
-	err := p.await(b)
+	ids := b.id[:]
+	if n > 1 {
+		ids = b.ids
+	}
+	err := p.await(b, ids)
 	if err == nil {
-		return b, k.holds(b.ids)
+		return b, k.holds(ids)
 	}
 	early := errors.Is(err, generator.ErrNotStarted) || errors.Is(err, generator.ErrClosed) || errors.Is(err, numbers.ErrClosed)
 	// An error with a second cause, such as a quarantine, is not about the order of modules.
@@ -53,13 +57,13 @@ func (k *key) holds(numbers []int64) error {
 
 // await gets ids within Config.Wait. It checks the parent context first, because a
 // source with available ids does not.
-func (p *plugin) await(b *batch) error {
+func (p *plugin) await(b *batch, ids []int64) error {
 	parent, ctx := b.Context, (*waiting)(b)
 	if err := parent.Err(); err != nil {
 		return err
 	}
 	defer ctx.stop()
-	err := b.key.gen.NextIDs(ctx, b.ids)
+	err := b.key.gen.NextIDs(ctx, ids)
 	ended := parent.Err()
 	if err != nil && ended == nil && ctx.Err() != nil {
 		ended = p.waited
