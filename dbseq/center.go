@@ -66,6 +66,14 @@ func centerOn(c *sqlconn.Conn, err error) (*Center, error) {
 	return center, nil
 }
 
+// Acquire lends a free worker id: the one that a ticket chooses, or else the least
+// recently used. It takes 4 statements, and a fifth to delete the ticket of the former
+// holder; the first call takes more, a repeated one 2. Errors are those of lease.Center.
+func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, error) {
+	c.store.Reopen()
+	return c.Center.Acquire(ctx, req)
+}
+
 // Extras returns all fields of lease.Extras except Uniqueness.
 func (c *Center) Extras() lease.Extras {
 	x := c.Center.Extras()
@@ -88,8 +96,12 @@ func (c *Center) Extras() lease.Extras {
 // UPDATE on the table.
 func (c *Center) Numbers() numbers.Store { return c.numbers }
 
-// Close closes the pools that the center opened, until their next call. It releases no worker id.
-func (c *Center) Close() error { return errors.Join(c.numbers.Close(), c.store.Close()) }
+// Close closes the pools that the center opened. The next Acquire opens the pool of the leases again,
+// and the next call of Numbers its own. Close releases no worker id.
+func (c *Center) Close() error {
+	defer c.store.beside.Reopen()
+	return errors.Join(c.store.beside.Close(), c.store.Close())
+}
 
 // examine checks the database, its settings and the account's rights.
 func (c *Center) examine(ctx context.Context, namespace string) ([]lease.Finding, error) {

@@ -67,6 +67,5 @@
 //   - the server is the recorded one;
 //   - the caller's clock agrees with the server's.
 //
-// The new holder of a slot deletes the ticket of the previous one. So a borrow takes 4 statements, or
-// 5 with that one; the first takes more, a repeated one 2.
+// The new holder of a slot deletes the ticket of the previous one.
 package dbseq

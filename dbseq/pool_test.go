@@ -188,16 +188,13 @@ func TestClose(t *testing.T) {
 		g := first(t, c, request("orders", 4))
 		require.NoError(t, c.Close())
 		require.NoError(t, c.Close())
-		_, err := c.Renew(t.Context(), g) // the next call opens the pool again
-		require.NoError(t, err)
-
-		pool := e.pool(t, dsn)
-		shared, err := dbseq.New(pool, e.dialect)
-		require.NoError(t, err)
-		require.NoError(t, pool.Close())
-		_, err = shared.Renew(t.Context(), g)
+		_, err := c.Renew(t.Context(), g)
 		require.ErrorContains(t, err, "sql: database is closed: it was closed before this call")
 		require.ErrorIs(t, err, lease.ErrSetup)
+		_, err = c.Acquire(t.Context(), request("orders", 4)) // a worker that starts again
+		require.NoError(t, err)
+		_, err = c.Renew(t.Context(), g)
+		require.NoError(t, err)
 		require.Contains(t, c.Extras().Name, string(e.dialect))
 		require.NotContains(t, c.Extras().Name, "snowlease:snowlease")
 	})

@@ -45,13 +45,15 @@ type Conn struct {
 	Own      bool   // the pool belongs to the Conn
 	tables   Tables
 	dialect  *dialect
+	given    *sql.DB // unless Own
 	warnings []string
 
 	// A pool of its own opens at its first use, so that an unused one needs no Close, and again for
 	// a worker that starts after a Close.
-	open func() *sql.DB // or returns the given pool
-	mu   sync.Mutex
-	pool *sql.DB // nil: the next call opens it
+	open   func() *sql.DB
+	mu     sync.Mutex
+	opened *sql.DB
+	closed bool
 
 	home       atomic.Pointer[home]                 // nil until the first call
 	parts      map[string]statement                 // the statements of the dialect
@@ -102,7 +104,7 @@ func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 	case why != "" && c.Set.App == nil:
 		return nil, fmt.Errorf("dbseq: %s, and the center's own pool would see another one: put it in a file, or give New a pool with SetMaxOpenConns(1)", why)
 	case why != "":
-		c.open = func() *sql.DB { return c.Set.App }
+		c.given = c.Set.App
 		c.warnings = []string{"dbseq shares the application's connection pool, because " + why +
 			": renewals wait while all its connections are busy, and ids stop if that takes longer than the TTL: give dbseq.New a separate pool"}
 		return c, nil
@@ -135,35 +137,49 @@ func New(t Tables, pool *sql.DB, dialect string, opts ...Option) (*Conn, error) 
 	if pool == nil {
 		return nil, errors.New("dbseq: the pool is nil: give a *sql.DB, or call Open with a DSN")
 	}
-	c.Name, c.open = dialect, func() *sql.DB { return pool }
+	c.Name, c.given = dialect, pool
 	return c, c.speak(dialect)
 }
 
 // Beside returns a Conn for other tables of the same database. It has its own pool if c has one.
 func (c *Conn) Beside(t Tables) *Conn {
-	b := &Conn{Set: c.Set, Name: c.Name, Own: c.Own, tables: t, dialect: c.dialect, open: c.open, warnings: c.warnings}
+	b := &Conn{Set: c.Set, Name: c.Name, Own: c.Own, tables: t, dialect: c.dialect, given: c.given, open: c.open, warnings: c.warnings}
 	b.load()
 	return b
 }
 
 // Pool returns the pool. If the pool belongs to the Conn, Pool opens it first.
 func (c *Conn) Pool() *sql.DB {
+	if c.given != nil {
+		return c.given
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.pool == nil {
-		c.pool = c.open()
+	if c.opened == nil {
+		c.opened = c.open()
 	}
-	return c.pool
+	return c.opened
 }
 
-// Close closes the pool if it belongs to the Conn. The next call opens it again.
-func (c *Conn) Close() (err error) {
+// Close closes the pool if it belongs to the Conn. Calls then fail until Reopen.
+func (c *Conn) Close() error {
+	if c.given != nil {
+		return nil
+	}
+	pool := c.Pool()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.Own && c.pool != nil {
-		err, c.pool = c.pool.Close(), nil
+	c.closed = true
+	return pool.Close()
+}
+
+// Reopen lets the next call open a pool that was closed.
+func (c *Conn) Reopen() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		c.opened, c.closed = nil, false
 	}
-	return err
 }
 
 // driver returns the dialect's name and the driver of the application, or one that is registered

@@ -20,7 +20,7 @@ func TestConnectionLostWhileTheServerIsIdentified(t *testing.T) {
 	require.True(t, c.Compares())
 	_, err = c.Identify(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, c.Pool().Close())
+	require.NoError(t, c.Close())
 	_, err = c.Identify(t.Context())
 	require.Error(t, err)
 	require.NotErrorIs(t, err, lease.ErrSetup)

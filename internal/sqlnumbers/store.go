@@ -52,7 +52,10 @@ func Beside(c *sqlconn.Conn) (*Store, *sqlconn.Conn) {
 }
 
 // Close closes the store's own pool, if it has one. The next call opens the pool again.
-func (s *Store) Close() error { return s.conn.Close() }
+func (s *Store) Close() error {
+	defer s.conn.Reopen()
+	return s.conn.Close()
+}
 
 // Warnings returns the dangers of the connection, for the log at the start: that it shares the
 // application's pool.
