@@ -123,8 +123,8 @@ func (c *conn) timed(text string) string {
 	if !strings.HasPrefix(text, "SELECT") {
 		c.connector.wrote()
 	}
-	if strings.HasPrefix(text, "SELECT file FROM pragma_database_list") {
-		return "SELECT '/sim'" // in memory, but one database for all connections
+	if strings.Contains(text, "pragma_database_list") {
+		return "SELECT 'file', '/sim'" // in memory, but one database for all connections
 	}
 	if c.connector.change != nil {
 		text = c.connector.change(text)
