@@ -148,6 +148,10 @@ func TestBetweenStatements(t *testing.T) {
 				require.Contains(t, requireQuarantine(t, c, request("orders", 2)).Reason, "1 of 2 slot records")
 			},
 		},
+		"the namespace is retired before its record is created": {
+			before: changes("DELETE FROM snowlease_meta"), write: opens, between: changes("UPDATE snowlease_slot SET shape = 'retired: moved'"),
+			call: refuses(new(*lease.MismatchError)),
+		},
 		"members of another layout borrow":      {write: put, between: anotherLayout, call: refuses(new(*lease.MismatchError))},
 		"a clock steps ahead before a borrow":   {write: put, between: sleeps(time.Hour), call: refuses(new(*lease.ClockError))},
 		"a clock steps back before a borrow":    {write: put, between: sleeps(-time.Hour), call: refuses(new(*lease.ClockError))},

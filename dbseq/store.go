@@ -111,7 +111,7 @@ func (s *store) load(ctx context.Context, namespace string, want engine.Want) (v
 		}
 	}
 	v = engine.View{Stamp: &engine.Stamp{}, Now: time.UnixMilli(l.own.now), Incarnation: l.incarnation}
-	v.Meta, v.Shape, v.Part = l.Meta, l.shape, &rules.Part{Leases: l.known, Marks: l.known, Any: l.known > 0, Hold: l.greatest, Least: l.least, Used: l.inuse}
+	v.Meta, v.Shape, v.Part = l.Meta, l.shape, &rules.Part{Leases: l.known, Marks: l.known, Any: l.greatest > 0, Hold: l.greatest, Least: l.least, Used: l.inuse}
 	var k kept
 	switch {
 	case l.own.there:
@@ -201,12 +201,12 @@ const pinTime = 1000
 // Swap implements engine.Store: one statement writes the record of the namespace, and one a slot. Each
 // compares what it depends on, with the server that answered the look, and counts by its own clock. So
 // no pause between them matters, nor a client that sends one again, nor who dies in between. Only Init
-// needs a transaction: it sets no quarantine.
+// needs a transaction, since it sets no quarantine, and Retire, which changes all or nothing.
 func (s *store) Swap(ctx context.Context, namespace string, before engine.View, after rules.Namespace) (err error) {
 	k, now := before.Kept.(kept), before.Now.UnixMilli()
 	was, is := before.Meta, after.Meta
 	a := sqlconn.Args{
-		"ns": namespace, "pool": after.Part.Leases, "known": before.Part.Leases, "greatest": before.Part.Hold, "shown": before.Part.Used, "kept": ms(is.Pin.Hold()), "inuse": rules.UsedHold(is.Pin), "shape": after.Shape,
+		"ns": namespace, "pool": after.Part.Leases, "known": before.Part.Leases, "greatest": before.Part.Hold, "shown": before.Part.Used, "kept": ms(is.Pin.Hold()), "inuse": rules.UsedHold(is.Pin), "shape": after.Shape, "seen": before.Shape,
 		"lo": now, "hi": now + ms(lease.MaxClockError), "server": before.Incarnation,
 		"pin": was.Pin.String(), "quarantine": was.Quarantine, "hold": int64(0),
 		"recorded": was.Incarnation, "incarnation": is.Incarnation, "former": is.Former, "reason": is.Reason, "until": is.Quarantine,
@@ -238,13 +238,15 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 			}
 			return err
 		})
+	case is.Pin.Retired:
+		err = s.AtOnce(ctx, func(tx sqlconn.Runner) error {
+			if _, err := s.Exec(ctx, tx, "retire", a); err != nil {
+				return err
+			}
+			return s.write(ctx, tx, "meta", a, 1, engine.ErrChanged)
+		})
 	default:
-		if is.Pin.Retired {
-			_, err = s.Exec(ctx, nil, "retire", a)
-		}
-		if err == nil {
-			err = s.rewrite(ctx, a, was != is, carries(before.Part, after.Part), puts)
-		}
+		err = s.rewrite(ctx, a, was != is, carries(before.Part, after.Part), puts)
 	}
 	if err != nil || begins {
 		tickets = []int64{k.ticket}
@@ -300,8 +302,12 @@ func (s *store) rewrite(ctx context.Context, a sqlconn.Args, changes, carries bo
 		}
 	}
 	const some = 10_000 // rows that one statement locks
-	for from := int64(0); carries && from < a["pool"].(int64); from += some {
-		if _, err := s.Exec(ctx, nil, "carry", a.With(sqlconn.Args{"from": from, "to": from + some - 1})); err != nil {
+	for from, pool := int64(0), a["pool"].(int64); carries && from < pool; from += some {
+		to := from + some - 1
+		if to >= pool-1 {
+			to = lease.MaxPool // with rows beyond the pool, which look counts
+		}
+		if _, err := s.Exec(ctx, nil, "carry", a.With(sqlconn.Args{"from": from, "to": to})); err != nil {
 			return err
 		}
 	}

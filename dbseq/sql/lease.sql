@@ -13,7 +13,8 @@
 -- values, or with the old ones under sql_mode SIMULTANEOUS_ASSIGNMENT.
 
 -- name: look
--- Reads the namespace and the owner's slot, before every change. If the parameter slot
+-- Reads the namespace and the owner's slot, before every change. Slots show the pin even beyond the
+-- pool of a caller that has lost the record of the namespace, and is to be refused. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew, or one that
 -- it has given back.
 SELECT COALESCE({incarnation}, ''),
@@ -22,13 +23,13 @@ SELECT COALESCE({incarnation}, ''),
        s.known, s.soonest, s.ahead, s.greatest, s.least, s.inuse, s.shape,
        h.slot IS NOT NULL, {now}, COALESCE(h.slot, 0), COALESCE(h.owner, ''), COALESCE(h.holder, ''), COALESCE(h.token, 0), COALESCE(h.ver, 0),
        COALESCE(h.ticket, 0), COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0), COALESCE(h.hold_ms, 0), COALESCE(h.used_ms, 0)
-  FROM (SELECT COUNT(*) AS known,
+  FROM (SELECT COUNT(CASE WHEN slot < :pool THEN slot END) AS known,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms - :ahead) END), 0) AS ahead,
                COALESCE(MAX(hold_ms), 0) AS greatest, COALESCE(MIN(hold_ms), 0) AS least, COALESCE(MAX(used_ms), 0) AS inuse,
                COALESCE(MAX(shape), '') AS shape,
                MIN(CASE WHEN slot = :slot OR owner = :owner AND expires_ms >= {now} + :skew OR owner = :spent THEN slot END) AS held
-          FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool) AS s
+          FROM snowlease_slot WHERE ns = :ns AND slot >= 0) AS s
   LEFT JOIN snowlease_meta AS m ON m.ns = :ns
   LEFT JOIN snowlease_slot AS h ON h.ns = :ns AND h.slot = s.held;
 
@@ -75,9 +76,11 @@ RETURNING seen_ms;
 -- covers what others have lent and lost since the look, by what the slots have shown since.
 INSERT INTO snowlease_meta (ns, pin, incarnation, former, quarantine_ms, reason)
 SELECT :ns, :newpin, COALESCE(:incarnation, ''), '', CASE WHEN :hold > 0 THEN REPLY({now}) + :hold ELSE 0 END, COALESCE(:reason, '')
-  FROM (SELECT COUNT(*) AS known, COALESCE(MAX(hold_ms), 0) AS greatest, COALESCE(MAX(used_ms), 0) AS inuse
-          FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool) AS s
- WHERE {now} BETWEEN :lo AND :hi AND {answered} AND (:hold = 0 OR s.known = :known AND s.greatest = :greatest AND s.inuse = :shown)
+  FROM (SELECT COUNT(CASE WHEN slot < :pool THEN slot END) AS known, COALESCE(MAX(hold_ms), 0) AS greatest, COALESCE(MAX(used_ms), 0) AS inuse,
+               COALESCE(MAX(shape), '') AS shape
+          FROM snowlease_slot WHERE ns = :ns AND slot >= 0) AS s
+ WHERE {now} BETWEEN :lo AND :hi AND {answered}
+   AND (:hold = 0 OR s.known = :known AND s.greatest = :greatest AND s.inuse = :shown AND s.shape = COALESCE(:seen, ''))
 ON CONFLICT DO NOTHING
 RETURNING {now};
 
@@ -111,7 +114,7 @@ UPDATE snowlease_slot SET hold_ms = :kept, used_ms = :inuse
  WHERE ns = :ns AND slot BETWEEN :from AND :to AND (hold_ms <> :kept OR used_ms <> :inuse) AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :newpin);
 
 -- name: retire
--- Has the slots show the end of the namespace, before its row does.
+-- Has the slots show the end of the namespace, as its row does.
 UPDATE snowlease_slot SET shape = :newpin WHERE ns = :ns;
 
 -- name: slots

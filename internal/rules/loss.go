@@ -103,7 +103,7 @@ func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
 		size = max(size, pool)
 	} else {
 		ns = ns.parted(func(p *Part) {
-			if !p.Any {
+			if p.Hold == 0 { // nothing that is left shows it
 				p.Hold, p.Least, p.Used = ms(pin.Hold()), ms(pin.Hold()), UsedHold(pin)
 			}
 			p.Leases, p.Marks, p.Any = pool, pool, true
@@ -114,6 +114,9 @@ func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
 	for w := range slots {
 		if s := &slots[w]; *s == (Slot{}) {
 			*s = s.carrying(pin)
+			if ns.Part == nil && w < len(ns.Slots) {
+				s.Token = 1 // a part that is written, so that it shows the pin as the one that was lost did
+			}
 		}
 		slots[w].HasLease, slots[w].HasMark = true, true
 	}

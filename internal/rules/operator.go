@@ -33,7 +33,8 @@ func (ns Namespace) Quarantined(now int64, reason string) (Namespace, error) {
 
 // Revoke implements lease.Operator.Revoke.
 func (ns Namespace) Revoke(now, worker, token int64) (Namespace, error) {
-	if s := ns.Slot(worker); ns.Meta.Pin == noPin || s.Since == 0 || s.Token != token {
+	// To write a slot whose lease or mark is missing would hide the loss.
+	if s := ns.Slot(worker); ns.Meta.Pin == noPin || !s.HasLease || !s.HasMark || s.Since == 0 || s.Token != token {
 		return ns, lease.ErrLost
 	}
 	return ns.with(worker, func(s *Slot) {

@@ -257,12 +257,16 @@ func TestQuarantineUntilARaiseIsUsed(t *testing.T) {
 	for at, until := range map[int64]int64{0: now + 32_000, now + 9_000: now + 9_000, now + 1: now + 3_001, now: now + 3_001} {
 		pin.Change.At = at
 		var q *lease.QuarantineError
-		require.ErrorAs(t, Quarantined("", loss, now, pin, By(pin, req)), &q)
+		require.ErrorAs(t, Quarantined("", loss, now, pin, req), &q)
 		require.Equal(t, until, q.Until.UnixMilli())
 	}
 	var q *lease.QuarantineError
+	used := pin
+	used.Change.MaxTTL, used.Change.Skew = lease.MinTTL, 40*time.Second // as after a loss that a great skew was the first to see
+	require.ErrorAs(t, Quarantined("", loss, now, used, req), &q)
+	require.Equal(t, int64(now+3_001), q.Until.UnixMilli(), "no range begins ahead until then")
 	req.MaxLead = 0
-	require.ErrorAs(t, Quarantined("", loss, now, pin, By(pin, req)), &q)
+	require.ErrorAs(t, Quarantined("", loss, now, pin, req), &q)
 	require.Equal(t, loss+1, q.Until.UnixMilli(), "exact times")
 }
 

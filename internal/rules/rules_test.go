@@ -184,6 +184,17 @@ func TestShapeOutlivesThePin(t *testing.T) {
 	require.False(t, errors.As(err, &mismatch))
 }
 
+// TestHoldAfterALoss: if what is left of a part shows no hold, what is created again does.
+func TestHoldAfterALoss(t *testing.T) {
+	t.Parallel()
+	req := request(1)
+	ns := Namespace{Meta: Meta{Pin: req.Pin(), Incarnation: "a"}, Part: &Part{Leases: 2, Any: true}}
+	after, _, err := ns.Acquire(now, "a", req)
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+	hold := ms(req.Pin().Hold())
+	require.Equal(t, Part{Leases: 2, Marks: 2, Any: true, Hold: hold, Least: hold, Used: hold}, *after.Part)
+}
+
 // TestRetiredWithoutItsRecord: a namespace that was retired stays so while any slot is left that was leased.
 func TestRetiredWithoutItsRecord(t *testing.T) {
 	t.Parallel()

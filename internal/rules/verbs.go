@@ -25,7 +25,7 @@ func (ns Namespace) AcquireBeside(now int64, incarnation string, req lease.Reque
 		return ns, lease.Grant{}, err
 	}
 	by := By(pin, req)
-	if err := Quarantined(ns.Meta.Reason, ns.Meta.Quarantine, now, pin, by); err != nil {
+	if err := Quarantined(ns.Meta.Reason, ns.Meta.Quarantine, now, pin, req); err != nil {
 		return ns.waits(now, before, pin, by, err, func(ns Namespace) (Namespace, lease.Grant, error) {
 			return ns.AcquireBeside(now, incarnation, req, skip)
 		})
@@ -70,7 +70,7 @@ func (ns Namespace) Renew(now int64, incarnation string, g lease.Grant) (Namespa
 	}
 	if s.Floor < ns.Meta.Quarantine {
 		s = s.Raised(ns.Meta.Quarantine, now, g)
-		if err := Quarantined(ns.Meta.Reason, s.Floor, now, pin, by.Request); err != nil {
+		if err := Quarantined(ns.Meta.Reason, s.Floor, now, pin, g.Request); err != nil {
 			return ns.waits(now, Meta{}, pin, by.Request, err, func(ns Namespace) (Namespace, lease.Grant, error) { return ns.Renew(now, incarnation, g) })
 		}
 	} else if !extends(s, g) {

@@ -56,7 +56,7 @@ var postgres = dialect{
 // typeOf returns the type of a parameter. Otherwise PostgreSQL infers it from the parameter's
 // first use.
 func typeOf(parameter string) string {
-	if slices.Contains([]string{"ns", "pin", "oldpin", "newpin", "owner", "spent", "holder", "reason", "former", "shape", "server", "recorded", "incarnation", "name", "below", "beside", "table", "schema"}, parameter) {
+	if slices.Contains([]string{"ns", "pin", "oldpin", "newpin", "owner", "spent", "holder", "reason", "former", "shape", "seen", "server", "recorded", "incarnation", "name", "below", "beside", "table", "schema"}, parameter) {
 		return "text"
 	}
 	return "bigint"

@@ -13,17 +13,41 @@ import (
 // pinLost tests that the slots that are left show the layout and the pool.
 func pinLost(t *testing.T, b *bench) {
 	s := b.open(t, 2, above)
-	g := s.acquire()
-	b.Drop(t, s.base.Namespace, Meta)
-	for _, other := range []change{
-		func(r *lease.Request) { r.Layout += " of others" },
-		func(r *lease.Request) { r.Pool, r.First, r.Last = 1, 0, 0 },
-		func(r *lease.Request) { r.Pool = 3 },
-	} {
-		_, err := s.tryAcquire(other)
-		require.ErrorAs(t, err, new(*lease.MismatchError))
+	g, last := s.acquire(), s.acquire()
+	if g.Worker > last.Worker {
+		g, last = last, g
 	}
-	s.goesOn(g, s.requireQuarantine(exact))
+	refuses := func() {
+		t.Helper()
+		for _, other := range []change{
+			func(r *lease.Request) { r.Layout += " of others" },
+			func(r *lease.Request) { r.Pool, r.First, r.Last = 1, 0, 0 },
+			func(r *lease.Request) { r.Pool = 3 },
+		} {
+			_, err := s.tryAcquire(other)
+			require.ErrorAs(t, err, new(*lease.MismatchError))
+		}
+	}
+	b.Drop(t, s.base.Namespace, Meta)
+	refuses()
+	q := s.requireQuarantine(exact)
+	s.goesOn(g, q)
+	last = s.goesOn(last, q)
+	b.Drop(t, s.base.Namespace, Meta)
+	b.Drop(t, s.base.Namespace, OneSlot)
+	refuses() // although only the last worker id is left, beyond the smaller pool
+	s.goesOn(last, s.requireQuarantine(exact))
+}
+
+// lostTwice tests that what a loss leaves of worker ids shows the pin too, for the next loss.
+func lostTwice(t *testing.T, b *bench) {
+	s := b.open(t, 1, above)
+	s.acquire()
+	b.Drop(t, s.base.Namespace, OneSlot)
+	s.requireQuarantine(exact)
+	b.Drop(t, s.base.Namespace, Meta)
+	_, err := s.tryAcquire(func(r *lease.Request) { r.Layout += " of others" })
+	require.ErrorAs(t, err, new(*lease.MismatchError))
 }
 
 // losing returns the promises that hold when a namespace loses some of its records.
@@ -46,6 +70,7 @@ func losing() []promise {
 	return append(promises,
 		promise{says: "the loss of holders lends nothing twice", prove: ownersLost},
 		promise{says: "the loss of the record of the namespace lets in no other layout or pool", prove: pinLost},
+		promise{says: "what was lost shows the pin when it is created again", prove: lostTwice},
 		promise{says: "the loss of one record leaves the others", by: lists, prove: func(t *testing.T, b *bench) {
 			for _, what := range []Records{OneSlot, OneMark} {
 				oneRecordLost(t, b, what)
