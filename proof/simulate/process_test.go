@@ -23,7 +23,7 @@ type process struct {
 	again                         time.Duration // after a stop
 	frozen                        int
 	thawed                        chan struct{} // closed when the freeze ends
-	held                          []func()      // replies that came during the freeze
+	held                          []func()      // what came during the freeze: replies, and calls that go on
 	burst                         int           // ids wanted at once
 	copied                        bool
 	lastID                        int64
@@ -161,7 +161,7 @@ func (p *process) refused(err error) {
 }
 
 // thaw ends a freeze. The process first uses ids, then receives the replies that came
-// meanwhile.
+// meanwhile, and its calls go on.
 func (p *process) thaw(freezes int) {
 	w := p.w
 	w.mu.Lock()

@@ -96,7 +96,7 @@ func exchange[T any](ctx context.Context, p *process, way way, verb string, call
 		w.take(deadline)
 	}
 	p.align(way)
-	if err := p.border(way); err != nil {
+	if err := p.border(); err != nil {
 		return none, err
 	}
 	f := p.fate(way)
@@ -127,7 +127,7 @@ func exchange[T any](ctx context.Context, p *process, way way, verb string, call
 	case <-w.over:
 		return none, errOver
 	}
-	if err := p.border(way); err != nil {
+	if err := p.border(); err != nil {
 		return none, err
 	}
 	if !arrived && f.reply {
@@ -184,9 +184,9 @@ func (p *process) deliver(push func()) {
 	push()
 }
 
-// border holds back a process that is frozen or dead.
-func (p *process) border(way way) error {
-	w := p.w
+// border holds back a process that is frozen or dead. After a freeze it goes on when thaw says, which
+// draws in the order of arrival: goroutines that woke together would draw as the runtime orders them.
+func (p *process) border() error {
 	for {
 		over, thawed := p.stands()
 		switch {
@@ -195,13 +195,11 @@ func (p *process) border(way way) error {
 		case thawed == nil:
 			return nil
 		}
+		woken := make(chan struct{})
+		p.deliver(func() { close(woken) })
 		select {
-		case <-thawed:
-			w.mu.Lock()
-			wait := p.travel(way.back, way.random(5*time.Millisecond))
-			w.mu.Unlock()
-			time.Sleep(wait)
-		case <-w.over:
+		case <-woken:
+		case <-p.w.over:
 		}
 	}
 }
@@ -251,7 +249,7 @@ func (w *passage) trip() error {
 	p.w.mu.Unlock()
 	time.Sleep(wait)
 	if w.original {
-		if err := p.border(w.way); err != nil {
+		if err := p.border(); err != nil {
 			return err
 		}
 		if err := w.caller.Err(); err != nil {
