@@ -115,7 +115,7 @@ func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
 		if s := &slots[w]; *s == (Slot{}) {
 			*s = s.carrying(pin)
 			if ns.Part == nil && w < len(ns.Slots) {
-				s.Token = 1 // a part that is written, so that it shows the pin as the one that was lost did
+				s.Token = ns.Meta.Quarantine // a part that is written, so that it shows the pin as the one that was lost did
 			}
 		}
 		slots[w].HasLease, slots[w].HasMark = true, true

@@ -262,7 +262,7 @@ func TestQuarantineUntilARaiseIsUsed(t *testing.T) {
 	}
 	var q *lease.QuarantineError
 	used := pin
-	used.Change.MaxTTL, used.Change.Skew = lease.MinTTL, 40*time.Second // as after a loss that a great skew was the first to see
+	used.Change = lease.PinChange{MaxTTL: lease.MinTTL, Skew: 40 * time.Second, At: now} // as after a loss that a great skew was the first to see
 	require.ErrorAs(t, Quarantined("", loss, now, used, req), &q)
 	require.Equal(t, int64(now+3_001), q.Until.UnixMilli(), "no range begins ahead until then")
 	req.MaxLead = 0

@@ -24,7 +24,7 @@ var onParts = list{title: "parts", pkg: "internal/engine", killers: "Test", muta
 	{"a renewal does not compare the record of the namespace", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{name: k.slot}, map[string]string{name: parts[name]})`, "PartsRenewalAfterMetaChanges"},
 	{"a renewal does not compare its own record", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{rules.MetaPart: k.meta}, map[string]string{name: parts[name]})`, "PartsRenewalAfterARestore"},
 	{"a renewal ignores that its context has ended", splitGo, ` || ctx.Err() != nil {`, ` {`, "ContractOfParts/lease/a call fails when its context has ended"},
-	{"a part that was lost is not created again", "internal/rules/loss.go", `s.Token = 1`, `s.Token = 0`, "ContractOfParts/lease/what was lost shows the pin when it is created again"},
+	{"a part that was lost is not created again", "internal/rules/loss.go", `s.Token = ns.Meta.Quarantine`, `s.Token = 0`, "ContractOfParts/lease/what was lost shows the pin when it is created again"},
 	{"a revoked worker id hides a loss", operatorGo, `!s.HasLease || !s.HasMark ||`, ``, "OperatorOfParts/operator/a revoked worker id hides no loss"},
 	{"no part shows that the namespace is retired", splitGo, ` || after.Shape != before.Shape)`, `)`, "OperatorOfParts/operator/a retired namespace lends nothing and says why"},
 	{"a missing part counts as never lent", partsGo, `|| m.Lent[w/8]>>(w%8)&1 == 0`, `|| true`, "ContractOfParts/lease/the loss of a slot is seen by acquire"},
