@@ -105,6 +105,13 @@ func (s *store) load(ctx context.Context, namespace string, want engine.Want) (v
 	if err != nil {
 		return v, err
 	}
+	if joins && !l.there { // rows beyond the caller's pool show the pin that was lost, which may refuse the caller
+		all, _, err := s.look(ctx, a.With(sqlconn.Args{"pool": int64(lease.MaxPool)}), want)
+		if err != nil {
+			return v, err
+		}
+		l.greatest, l.least, l.inuse, l.shape = all.greatest, all.least, all.inuse, all.shape
+	}
 	if joins && l.there && !l.same { // the new server may also be of another kind
 		if err := s.Server(ctx, true); err != nil {
 			return v, err
@@ -238,12 +245,13 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 			}
 			return err
 		})
-	case is.Pin.Retired:
+	case is.Pin.Retired && !was.Pin.Retired:
 		err = s.AtOnce(ctx, func(tx sqlconn.Runner) error {
-			if _, err := s.Exec(ctx, tx, "retire", a); err != nil {
-				return err
+			err := s.write(ctx, tx, "meta", a, 1, engine.ErrChanged)
+			if err == nil {
+				_, err = s.Exec(ctx, tx, "retire", a)
 			}
-			return s.write(ctx, tx, "meta", a, 1, engine.ErrChanged)
+			return err
 		})
 	default:
 		err = s.rewrite(ctx, a, was != is, carries(before.Part, after.Part), puts)
@@ -302,12 +310,8 @@ func (s *store) rewrite(ctx context.Context, a sqlconn.Args, changes, carries bo
 		}
 	}
 	const some = 10_000 // rows that one statement locks
-	for from, pool := int64(0), a["pool"].(int64); carries && from < pool; from += some {
-		to := from + some - 1
-		if to >= pool-1 {
-			to = lease.MaxPool // with rows beyond the pool, which look counts
-		}
-		if _, err := s.Exec(ctx, nil, "carry", a.With(sqlconn.Args{"from": from, "to": to})); err != nil {
+	for from := int64(0); carries && from < a["pool"].(int64); from += some {
+		if _, err := s.Exec(ctx, nil, "carry", a.With(sqlconn.Args{"from": from, "to": from + some - 1})); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,9 @@ import (
 func TestTakeoverSeesALateBorrow(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, e engine, dsn string) {
+		if e.speaks == "sqlite" { // where the transaction that retires waits for all others
+			return
+		}
 		db := e.db(t, dsn)
 		c, n := counted(t, e, dsn)
 		layout := snowflake.Layout{}.WithDefaults()
@@ -30,10 +33,6 @@ func TestTakeoverSeesALateBorrow(t *testing.T) {
 		n.before = once("UPDATE snowlease_meta", func() { // which retires the namespace
 			tx := db.Begin()
 			rawExec(t, tx, "UPDATE snowlease_slot SET owner = 'x', ver = ver + 1, token = token + 1, expires_ms = ?, hwm_ms = ? WHERE ns = 'orders' AND slot = 1", late, late)
-			if e.speaks == "sqlite" { // others wait to write
-				require.NoError(t, tx.Commit().Error)
-				return
-			}
 			t.Cleanup(func() { tx.Rollback() })
 			n.before = once("UPDATE snowlease_slot", func() { require.NoError(t, tx.Commit().Error) })
 		})

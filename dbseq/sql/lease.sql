@@ -13,8 +13,7 @@
 -- values, or with the old ones under sql_mode SIMULTANEOUS_ASSIGNMENT.
 
 -- name: look
--- Reads the namespace and the owner's slot, before every change. Slots show the pin even beyond the
--- pool of a caller that has lost the record of the namespace, and is to be refused. If the parameter slot
+-- Reads the namespace and the owner's slot, before every change. If the parameter slot
 -- is below 0, that is a slot of the owner that does not expire within the skew, or one that
 -- it has given back.
 SELECT COALESCE({incarnation}, ''),
@@ -23,13 +22,13 @@ SELECT COALESCE({incarnation}, ''),
        s.known, s.soonest, s.ahead, s.greatest, s.least, s.inuse, s.shape,
        h.slot IS NOT NULL, {now}, COALESCE(h.slot, 0), COALESCE(h.owner, ''), COALESCE(h.holder, ''), COALESCE(h.token, 0), COALESCE(h.ver, 0),
        COALESCE(h.ticket, 0), COALESCE(h.since_ms, 0), COALESCE(h.floor_ms, 0), COALESCE(h.expires_ms, 0), COALESCE(h.hwm_ms, 0), COALESCE(h.hold_ms, 0), COALESCE(h.used_ms, 0)
-  FROM (SELECT COUNT(CASE WHEN slot < :pool THEN slot END) AS known,
+  FROM (SELECT COUNT(*) AS known,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms) END), 0) AS soonest,
                COALESCE(MIN(CASE WHEN slot BETWEEN :first AND :last THEN GREATEST(expires_ms, hwm_ms - :ahead) END), 0) AS ahead,
                COALESCE(MAX(hold_ms), 0) AS greatest, COALESCE(MIN(hold_ms), 0) AS least, COALESCE(MAX(used_ms), 0) AS inuse,
                COALESCE(MAX(shape), '') AS shape,
                MIN(CASE WHEN slot = :slot OR owner = :owner AND expires_ms >= {now} + :skew OR owner = :spent THEN slot END) AS held
-          FROM snowlease_slot WHERE ns = :ns AND slot >= 0) AS s
+          FROM snowlease_slot WHERE ns = :ns AND slot >= 0 AND slot < :pool) AS s
   LEFT JOIN snowlease_meta AS m ON m.ns = :ns
   LEFT JOIN snowlease_slot AS h ON h.ns = :ns AND h.slot = s.held;
 

@@ -120,6 +120,8 @@ func operating() []promise {
 			_, err = op.Quarantine(t.Context(), s.base.Namespace, "by hand")
 			require.ErrorContains(t, err, "retired: moved to orders-2")
 			s.requireMark(g.Worker, g.Ceiling, "the mark stays")
+			require.NoError(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token))
+			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token), lease.ErrLost)
 			b.Drop(t, s.base.Namespace, Meta)
 			_, err = s.tryAcquire()
 			require.ErrorContains(t, err, "retired: moved to orders-2", "the slots show it")

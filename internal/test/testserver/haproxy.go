@@ -42,7 +42,7 @@ func NewHAProxy(t testing.TB, behind []*Server, settings ...string) *Server {
 				"global", "stats socket " + s.file("admin") + " level admin",
 				"listen store",
 				"mode tcp", fmt.Sprintf("bind 127.0.0.1:%d", s.port),
-				"timeout connect 5s", "timeout client 1h", "timeout server 1h", "timeout check 5s",
+				"timeout connect 1m", "timeout client 1h", "timeout server 1h", "timeout check 1m", // busy is not down
 				"default-server inter 100ms fall 1 rise 1",
 			}, check...)
 			lines = append(lines, settings...)
