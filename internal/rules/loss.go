@@ -111,11 +111,13 @@ func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
 	}
 	slots := make([]Slot, size)
 	copy(slots, ns.Slots)
+	written := 0 // parts of those that were lost, so that they show the pin too
 	for w := range slots {
 		if s := &slots[w]; *s == (Slot{}) {
 			*s = s.carrying(pin)
-			if ns.Part == nil && w < len(ns.Slots) {
-				s.Token = ns.Meta.Quarantine // a part that is written, so that it shows the pin as the one that was lost did
+			if ns.Part == nil && w < len(ns.Slots) && written < atOnce-10 {
+				s.Token = ns.Meta.Quarantine
+				written++
 			}
 		}
 		slots[w].HasLease, slots[w].HasMark = true, true

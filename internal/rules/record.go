@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/snowlease/snowlease/internal/printable"
 	"github.com/snowlease/snowlease/lease"
@@ -95,7 +96,7 @@ func (ns Namespace) Parts() map[string]string {
 		if s == (Slot{}) { // the part is lost
 			continue
 		}
-		p := slotPart{Holder: s.Holder, Token: s.Token, Since: s.Since, Floor: s.Floor, Hold: s.Hold, Used: s.Used, Shape: ns.Shape}
+		p := slotPart{Holder: strings.ToValidUTF8(s.Holder, "?"), Token: s.Token, Since: s.Since, Floor: s.Floor, Hold: s.Hold, Used: s.Used, Shape: ns.Shape}
 		if s.HasLease {
 			p.Expires = &s.Expires
 		}

@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -193,6 +194,25 @@ func TestHoldAfterALoss(t *testing.T) {
 	require.ErrorAs(t, err, new(*lease.QuarantineError))
 	hold := ms(req.Pin().Hold())
 	require.Equal(t, Part{Leases: 2, Marks: 2, Any: true, Hold: hold, Least: hold, Used: hold}, *after.Part)
+}
+
+// TestPartsAfterALoss: a store that changes few parts in one step can note the loss of many.
+func TestPartsAfterALoss(t *testing.T) {
+	t.Parallel()
+	req := request(1)
+	req.Pool, req.Last = 300, 299
+	ns := Namespace{Meta: Meta{Pin: req.Pin(), Incarnation: "a"}, Slots: make([]Slot, 300)}
+	after, _, err := ns.Acquire(now, "a", req)
+	require.ErrorAs(t, err, new(*lease.QuarantineError))
+	require.Len(t, after.Parts(), 1+40)
+}
+
+// TestHolderIsUTF8: JSON writes what is not as longer text, beyond what is read back.
+func TestHolderIsUTF8(t *testing.T) {
+	t.Parallel()
+	ns := Namespace{Meta: Meta{Pin: request(1).Pin()}, Slots: []Slot{{Token: 1, Holder: strings.Repeat("\xff", lease.MaxHolder)}}}
+	_, err := OfParts(ns.Parts())
+	require.NoError(t, err)
 }
 
 // TestRetiredWithoutItsRecord: a namespace that was retired stays so while any slot is left that was leased.
