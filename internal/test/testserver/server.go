@@ -333,7 +333,8 @@ func freePort(beside ...int) (int, reservation, error) {
 // UDP ports of the same numbers. The kernel ends it with the process.
 type reservation []net.PacketConn
 
-// add reserves a port that nobody listens on.
+// add reserves a port that nobody listens on. It connects to it: if it listened, a process that is being
+// started would have the listener for a moment.
 func (r *reservation) add(port int) error {
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
 	held, err := net.ListenPacket("udp", addr)
@@ -341,11 +342,14 @@ func (r *reservation) add(port int) error {
 		return err
 	}
 	*r = append(*r, held)
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return err
+	conn, err := net.DialTimeout("tcp", addr, time.Second)
+	switch {
+	case err == nil:
+		return errors.Join(fmt.Errorf("port %d is in use", port), conn.Close())
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return nil
 	}
-	return l.Close()
+	return err
 }
 
 func (r reservation) release() {
