@@ -187,7 +187,7 @@ func (s *store) choose(ctx context.Context, want engine.Want, a sqlconn.Args) (k
 	at := int64(-1)
 	if k.ticket, _, err = s.Change(ctx, nil, "ticket", a); err == nil {
 		at = want.Request.First + k.ticket%(want.Request.Last-want.Request.First+1)
-	} else if !s.UsedUp(err) { // that is harmless: tickets only spread borrowers over the slots
+	} else if !s.UsedUp(err) && !s.TableMissing(err) { // these are harmless: tickets only spread borrowers over the slots
 		return k, err
 	}
 	a["slot"], a["most"] = at, min(1+31*int64(want.Skip), 32)

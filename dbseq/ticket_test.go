@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/dbseq"
 )
 
 // The greatest ticket that a table can hold is the last one of all namespaces; on MySQL
@@ -33,6 +35,23 @@ func TestTicketsAreUsedUp(t *testing.T) {
 		others := request("others", 8)
 		require.NoError(t, c.Extras().Init(t.Context(), others))
 		acquire(t, c, others)
+	})
+}
+
+// TestTicketsAreDropped: worker ids are leased without the table of tickets, by accounts that may
+// not create it.
+func TestTicketsAreDropped(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		first(t, center(t, db), request("orders", 8))
+		c := center(t, db, dbseq.WithoutMigrate())
+		g := acquire(t, c, request("orders", 8))
+		rawExec(t, db, "DROP TABLE snowlease_ticket")
+		acquire(t, c, request("orders", 8))
+		_, err := c.Renew(t.Context(), g)
+		require.NoError(t, err)
+		require.NoError(t, c.Release(t.Context(), g, g.Floor))
 	})
 }
 

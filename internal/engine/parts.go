@@ -109,7 +109,7 @@ func changes(before View, after rules.Namespace) (compared, changed map[string]s
 		if !ok && slot.HasMark && was[name] != "" && was[name] != rules.NeverLent {
 			value, ok = rules.NeverLent, true
 		}
-		if ok && (slot != whole || (former != whole || after.Shape != before.Shape) && len(changed) < 40) {
+		if ok && (slot != whole || (former != whole || after.Shape != before.Shape) && len(changed) < rules.LostAtOnce) {
 			compared[name], changed[name] = was[name], value
 		}
 	}

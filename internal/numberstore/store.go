@@ -60,11 +60,14 @@ type Request struct {
 	// one atomic step. A store that cannot do that returns ErrRequest.
 	Beside string
 	Given  Range
-	// Family, if not "", is a common prefix of Name and other names, including the slash. The name
-	// "/count." plus the rest of Family counts how many of them were created. If one of them is
+	// Family, if not "", is a common prefix of names, including the slash. The name "/count." plus
+	// the rest of Family counts how many of them were created. If one of them or the count is
 	// missing, no name is created, and the error is ErrUnknown. A store without Beside ignores
 	// Family.
 	Family string
+	// Heads, if not "", is a prefix of Name, which then is not of the Family. Creating the first of
+	// all names with that prefix begins the count of Family, by those that exist.
+	Heads string
 	// NotBefore and NotAfter, if NotAfter is not 0, are Unix milliseconds of the store's clock.
 	// Unless the clock lies between them, inclusive, nothing is reserved, and the error is ErrClock.
 	// A store that cannot check that in the same step returns ErrRequest.

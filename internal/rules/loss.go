@@ -115,7 +115,7 @@ func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
 	for w := range slots {
 		if s := &slots[w]; *s == (Slot{}) {
 			*s = s.carrying(pin)
-			if ns.Part == nil && w < len(ns.Slots) && written < atOnce-10 {
+			if ns.Part == nil && w < len(ns.Slots) && written < LostAtOnce {
 				s.Token = ns.Meta.Quarantine
 				written++
 			}

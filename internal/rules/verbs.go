@@ -99,6 +99,9 @@ func (ns Namespace) waits(now int64, before Meta, pin lease.Pin, req lease.Reque
 // one step.
 const atOnce = 50
 
+// LostAtOnce is how many lost parts one call creates; it leaves room for the others that it changes.
+const LostAtOnce = atOnce - 10
+
 // advanced returns ns with its pin Advanced, once all slots carry what that needs: now was read before
 // they do. While ranges begin ahead of the clock, nothing falls.
 func (ns Namespace) advanced(now int64, req lease.Request) (Namespace, lease.Pin) {

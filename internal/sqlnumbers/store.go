@@ -282,11 +282,12 @@ func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn
 	count := args(numberstore.Request{Name: "/count." + strings.TrimPrefix(r.Family, "/"), N: 1, Max: math.MaxInt64, Start: 1})
 	there := errors.New("it is there")
 	err := s.conn.AtOnce(ctx, func(tx sqlconn.Runner) error {
+		if r.Heads != "" {
+			return s.addHead(ctx, tx, r, count, a)
+		}
 		n, done, err := s.conn.Change(ctx, tx, "reserve", count)
-		if err == nil && !done { // the first of the family
-			if _, err = s.conn.Exec(ctx, tx, "add", count); err == nil {
-				n, _, err = s.conn.Change(ctx, tx, "reserve", count)
-			}
+		if err == nil && !done {
+			err = fmt.Errorf("%w: %q is missing", numberstore.ErrUnknown, count["name"])
 		}
 		if err != nil {
 			return err
@@ -298,7 +299,7 @@ func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn
 		if added == 0 {
 			return there
 		}
-		left, _, err := sqlconn.One(ctx, s.conn, tx, "family", sqlconn.Args{"name": r.Family, "below": below(r.Family)}, sqlconn.Column[int64])
+		left, err := s.left(ctx, tx, r.Family)
 		if err == nil && left != n {
 			err = fmt.Errorf("%w: of %d names %q..., %d are left", numberstore.ErrUnknown, n-1, r.Family, left-1)
 		}
@@ -308,6 +309,28 @@ func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn
 		return nil
 	}
 	return err
+}
+
+// addHead creates a head, and before the first one the row that counts the family. Where a head is
+// left, a count that is missing was lost.
+func (s *Store) addHead(ctx context.Context, tx sqlconn.Runner, r numberstore.Request, count, a sqlconn.Args) error {
+	heads, err := s.left(ctx, tx, r.Heads)
+	if err == nil && heads == 0 {
+		var left int64
+		if left, err = s.left(ctx, tx, r.Family); err == nil {
+			_, err = s.conn.Exec(ctx, tx, "add", count.With(sqlconn.Args{"start": left + 1}))
+		}
+	}
+	if err == nil {
+		_, err = s.conn.Exec(ctx, tx, "add", a)
+	}
+	return err
+}
+
+// left returns how many names begin with prefix.
+func (s *Store) left(ctx context.Context, tx sqlconn.Runner, prefix string) (int64, error) {
+	n, _, err := sqlconn.One(ctx, s.conn, tx, "family", sqlconn.Args{"name": prefix, "below": below(prefix)}, sqlconn.Column[int64])
+	return n, err
 }
 
 // below returns a string above all names that begin with prefix, and below all others that are

@@ -115,8 +115,9 @@ type Issuer struct {
 // since is the record of Since: its Unix milliseconds times readers, plus the number of earlier
 // readers. So a record that was lost or replaced never has an earlier value again.
 type since struct {
-	name string
-	own  atomic.Int64 // the number that the store gave this Issuer, or 0
+	heads string // prefix of the names of all namespaces that share the counters
+	name  string
+	own   atomic.Int64 // the number that the store gave this Issuer, or 0
 }
 
 // readers is how many Issuers may read Since while another one runs. The value allows for times
@@ -159,10 +160,11 @@ func newIssuer(store numbers.Store, cfg setup) (*Issuer, error) {
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	counting := fmt.Sprint(cfg.Layout, cfg.Every.Milliseconds())
+	counting := short(fmt.Sprint(cfg.Layout, cfg.Every.Milliseconds()))
+	heads := numberstore.Key("", "since."+counting+".")
 	return &Issuer{
-		cfg: cfg, store: store, now: time.Now, name: numberstore.Key("", "past."+short(counting)+"."),
-		since: &since{name: numberstore.Key("", "since."+short(fmt.Sprint(counting, "/", cfg.Reserved))+"."+cfg.Namespace)},
+		cfg: cfg, store: store, now: time.Now, name: numberstore.Key("", "past."+counting+"."),
+		since: &since{heads: heads, name: heads + strconv.FormatInt(cfg.Reserved, 10) + "." + cfg.Namespace},
 	}, nil
 }
 
@@ -227,7 +229,7 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 	// A store reveals a number only by reserving the next one.
 	now := i.now()
 	from := now.Add(i.cfg.Ahead).UnixMilli()
-	r, err := i.store.Reserve(ctx, numberstore.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true})
+	r, err := i.store.Reserve(ctx, numberstore.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true, Family: i.name, Heads: i.since.heads})
 	ended := errors.Is(err, numbers.ErrEnd)
 	if err != nil && !ended {
 		return 0, fmt.Errorf("history: read Since of namespace %q, the counter %q: %w; if it is damaged, follow docs/operations.md#backup-and-restore", i.cfg.Namespace, i.since.name, err)

@@ -118,6 +118,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"an empty namespace lends at once", statements + "#open", `CASE WHEN :hold > 0 THEN REPLY({now}) + :hold ELSE 0 END`, `0 * :hold`, onTheClock + "the loss of the record of the namespace is seen by acquire"},
 	{"who begins a quarantine is answered by its look", "internal/engine/store.go", `q.Until = q.Until.Add(`, `_ = q.Until.Add(`, between + "the answer says when the quarantine ends/sqlite"},
 	{"MariaDB: a replica that runs statements again does nothing", "internal/sqlconn/mysql.go", `@@server_id <> @@global.server_id`, `1 = 0`, "TestPromotion/mariadb/STATEMENT"},
+	{"no worker id without the table of tickets", "dbseq/store.go", `&& !s.TableMissing(err) { // these`, `{ // these`, "TestTicketsAreDropped/sqlite"},
 	{"what is missing is not made anew", "dbseq/store.go", `a["pool"] == a["known"] {`, `true {`, onTheClock + "the loss of a slot is seen by acquire"},
 	{"Init completes what others have lost", "dbseq/store.go", `if err == nil && n != rows {`, `if err == nil && n != rows && rows == 1 {`, "TestInitBesideAPartialLoss/sqlite"},
 	{"extended below a quarantine", statements + "#renew", ` AND quarantine_ms <= :floor)`, ` AND :floor >= 0)`, onTheClock + "a range below a quarantine is never extended"},
