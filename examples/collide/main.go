@@ -171,8 +171,12 @@ func deploy(ctx context.Context, center lease.Center, n int, total *result) (err
 			}
 		}
 	}()
+	cfg := config(fmt.Sprint("processes-", n))
+	if err := create(ctx, center, cfg); err != nil {
+		return err
+	}
 	for i := range n {
-		if opened[i], err = open(ctx, center, fmt.Sprint("processes-", n)); err != nil {
+		if opened[i], err = idworker.Open(ctx, cfg, idworker.Clients{Center: center}); err != nil {
 			return err
 		}
 		workers[i] = opened[i].Status().Worker
@@ -192,13 +196,22 @@ func deploy(ctx context.Context, center lease.Center, n int, total *result) (err
 	return err
 }
 
-// open leases a worker id. On a busy machine the whole run can take a minute: no renewal falls
-// into it, since the renewals of all processes would compete for the store's one record.
-func open(ctx context.Context, center lease.Center, namespace string) (*idworker.IdWorker, error) {
-	return idworker.Open(ctx, idworker.Config{
+// config is the configuration of a process. On a busy machine the whole run can take a minute: no
+// renewal falls into it, since the renewals of all processes would compete for the store's one record.
+func config(namespace string) idworker.Config {
+	return idworker.Config{
 		Namespace: namespace, Preset: "wide", Wait: time.Minute,
 		Lease: idworker.LeaseConfig{TTL: 3 * time.Minute, MaxTTL: 3 * time.Minute, Renew: "@every 1m"},
-	}, idworker.Clients{Center: center})
+	}
+}
+
+// create creates a namespace. Without it, first leases would be short and renewed often.
+func create(ctx context.Context, center lease.Center, cfg idworker.Config) error {
+	req, err := cfg.Request() //nolint:contextcheck // it reads the configuration
+	if err != nil {
+		return err
+	}
+	return center.Extras().Init(ctx, req)
 }
 
 // all calls do(0) to do(n-1) concurrently.

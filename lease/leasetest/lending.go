@@ -134,6 +134,17 @@ func arrivesLate(t *testing.T, b *bench) {
 	s.requireFull()
 }
 
+// patient ends no call early, so that a slow machine answers each before the keeper gives it up.
+type patient struct{ lease.Center }
+
+func (p patient) Acquire(ctx context.Context, r lease.Request) (lease.Grant, error) {
+	return p.Center.Acquire(context.WithoutCancel(ctx), r)
+}
+
+func (p patient) Release(ctx context.Context, g lease.Grant, lastUsed int64) error {
+	return p.Center.Release(context.WithoutCancel(ctx), g, lastUsed)
+}
+
 // givenUp starts keepers whose contexts end at any step of their borrows.
 func givenUp(t *testing.T, b *bench) {
 	const pool, many, each = 32, 4, 50
@@ -142,7 +153,7 @@ func givenUp(t *testing.T, b *bench) {
 	together(many, func(i int) {
 		for n := range each {
 			gen := generator.New(snowflake.Layout{})
-			k := keeper.New(keeper.Config{Center: s.center(), Generator: gen, Request: s.base})
+			k := keeper.New(keeper.Config{Center: patient{s.center()}, Generator: gen, Request: s.base})
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Duration(many*n+i)%40*100*time.Microsecond, cancel)
 			if k.Start(ctx) == nil {
