@@ -23,8 +23,8 @@ var errNoPast = errors.New("snowlease: no backdated ids")
 // them.
 //
 // The issuer works from the worker's first lease, even if the worker loses that later, until the
-// worker stops. If the center is not a database, or the range of worker ids leaves out the
-// reserved ones, History returns an error that names the setting.
+// worker stops, for times up to the end of its last lease. If the center is not a database, or the
+// range of worker ids leaves out the reserved ones, History returns an error that names the setting.
 //
 // The first start of a worker with Reserved records the time from which the database counts.
 // Times must be at least some minutes after the namespace's first such start; older rows need

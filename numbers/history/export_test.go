@@ -1,6 +1,7 @@
 package history
 
 import (
+	"math"
 	"time"
 
 	"github.com/snowlease/snowlease/numbers"
@@ -11,7 +12,7 @@ type Of = setup
 
 func NewOf(store numbers.Store, cfg Of) (*Issuer, error) {
 	if cfg.Ready == nil {
-		cfg.Ready = func() error { return nil }
+		cfg.Ready = func() (int64, error) { return math.MaxInt64, nil }
 	}
 	cfg.Layout = cfg.Layout.WithDefaults()
 	return newIssuer(store, cfg)

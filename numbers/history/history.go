@@ -90,7 +90,7 @@ type setup struct {
 	Namespace          string
 	Layout             snowflake.Layout
 	Reserved, Business int64
-	Ready              func() error // returns an error while no ids may be issued
+	Ready              func() (until int64, err error) // their latest time in Unix ms; an error while no ids may be issued
 }
 
 // perSecond is the default minimum of ids per second of the past for each reserved
@@ -127,23 +127,25 @@ const readers = 1 << 20
 // New returns an Issuer that counts in store, for the namespace, the layout and the reserved worker
 // ids of w. It issues ids from when w has borrowed a worker id, even if w loses it later, until w
 // is closed. By then, the center has pinned a pool without the reserved worker ids, and has found
-// the clock of this host near its own. Before that, calls for ids return the error of w. The caller
-// closes the worker and the store. The error of New contains all faults of cfg.
+// the clock of this host near its own. Before that, calls for ids return the error of w. Times after
+// the end of w's last lease are an ErrTime, because others may have taken over the reserved worker
+// ids. The caller closes the worker and the store. The error of New contains all faults of cfg.
 func New(w *snowlease.Worker, store numbers.Store, cfg Config) (*Issuer, error) {
 	if w == nil {
 		return nil, errors.New("history: the worker is nil")
 	}
 	st := w.Status()
-	return newIssuer(store, setup{cfg, st.Namespace, w.Layout(), w.Layout().Workers() - st.Pool.Size, st.Business, func() error { return lent(w) }})
+	return newIssuer(store, setup{cfg, st.Namespace, w.Layout(), w.Layout().Workers() - st.Pool.Size, st.Business, func() (int64, error) { return lent(w) }})
 }
 
-// lent returns an error until the center has lent the first worker id, and after Close.
-func lent(w *snowlease.Worker) error {
+// lent returns the end of the last lease, or an error until the center has lent the first worker id,
+// and after Close.
+func lent(w *snowlease.Worker) (until int64, err error) {
 	st := w.Status()
 	if st.Token != 0 && st.State != snowlease.StateStopped {
-		return nil
+		return st.Ceiling.UnixMilli(), nil
 	}
-	return cmp.Or(w.Healthy(), snowlease.ErrNotStarted)
+	return 0, cmp.Or(w.Healthy(), snowlease.ErrNotStarted)
 }
 
 func newIssuer(store numbers.Store, cfg setup) (*Issuer, error) {
@@ -248,8 +250,8 @@ func (i *Issuer) perSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick(
 // NextIDAt returns an id for the time at, rounded down to a tick of the layout. Ids for
 // one time ascend from call to call while their worker id stays the same.
 //
-// Errors: ErrTime for a time before the epoch of the layout, after now, or before Since without
-// Backfill; ErrFull; numbers.ErrUnknown if the counters were lost; lease.ErrDamaged for a
+// Errors: ErrTime for a time before the epoch of the layout, after now or the end of the worker's
+// last lease, or before Since without Backfill; ErrFull; numbers.ErrUnknown if the counters were lost; lease.ErrDamaged for a
 // record of Since that no process wrote; the error of ctx; errors of the worker and of the
 // store. The id is then 0.
 func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
@@ -264,9 +266,9 @@ func (i *Issuer) NextIDsAt(ctx context.Context, at time.Time, dst []int64) error
 	if len(dst) == 0 {
 		return nil
 	}
-	err := i.cfg.Ready()
+	until, err := i.cfg.Ready()
 	if err == nil {
-		err = i.fill(ctx, at, dst)
+		err = i.fill(ctx, at, until, dst)
 	}
 	if err != nil {
 		clear(dst)
@@ -276,13 +278,16 @@ func (i *Issuer) NextIDsAt(ctx context.Context, at time.Time, dst []int64) error
 	return nil
 }
 
-func (i *Issuer) fill(ctx context.Context, at time.Time, dst []int64) error {
+func (i *Issuer) fill(ctx context.Context, at time.Time, until int64, dst []int64) error {
 	l := i.cfg.Layout
 	epoch := l.TickTime(0).UnixMilli()
 	if now := i.now(); at.UnixMilli() < epoch || at.After(now) {
 		return fmt.Errorf("%w: %s is not from the layout's epoch %s to now (%s)", ErrTime, stamp(at), stamp(time.UnixMilli(epoch)), stamp(now))
 	}
 	tick := at.UnixMilli() - (at.UnixMilli()-epoch)%l.TimeUnit.Milliseconds()
+	if tick > until {
+		return fmt.Errorf("%w: %s is after %s, when the last lease of this process ends: others may have the %d greatest worker ids then", ErrTime, stamp(at), stamp(time.UnixMilli(until)), i.cfg.Reserved)
+	}
 	own, err := i.own(ctx)
 	if err != nil {
 		return err

@@ -2,11 +2,14 @@ package history_test
 
 import (
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/snowlease/snowlease"
+	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/numbers/history"
 )
@@ -15,8 +18,8 @@ import (
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	early := errors.New("no worker id yet")
-	ready := early
-	i := issuer(t, &segmentcheck.Memory{}, history.Of{Layout: layout, Reserved: 1, Ready: func() error { return ready }})
+	ready, until := early, int64(0)
+	i := issuer(t, &segmentcheck.Memory{}, history.Of{Layout: layout, Reserved: 1, Ready: func() (int64, error) { return until, ready }})
 	_, err := i.Since(t.Context())
 	require.NoError(t, err)
 	other := i.Backfill(time.Now())
@@ -29,6 +32,31 @@ func TestNotReady(t *testing.T) {
 		require.Zero(t, id)
 	}
 	ready = nil
-	_, err = other.NextIDAt(t.Context(), time.Now().Add(-time.Hour))
+	at := time.Now().Add(-time.Hour)
+	until = at.UnixMilli() - 1
+	_, err = other.NextIDAt(t.Context(), at)
+	require.ErrorIs(t, err, history.ErrTime, "after the last lease, whose namespace may have been taken over")
+	until = at.UnixMilli()
+	_, err = other.NextIDAt(t.Context(), at)
+	require.NoError(t, err)
+}
+
+// TestAfterTheLastLease: a process that was paused has no ids for times at which its namespace may have
+// been taken over by another one, which leases the reserved worker ids.
+func TestAfterTheLastLease(t *testing.T) {
+	t.Parallel()
+	c, err := dbseq.Open("sqlite", filepath.Join(t.TempDir(), "app.db"))
+	require.NoError(t, err)
+	defer c.Close()
+	w, err := snowlease.Open(t.Context(), c, snowlease.Config{Namespace: "orders", Reserved: 1})
+	require.NoError(t, err)
+	defer w.Close()
+	i, err := history.New(w, c.Numbers(), history.Config{})
+	require.NoError(t, err)
+	later := time.Now().Add(time.Hour)
+	i = i.At(func() time.Time { return later }).Backfill(later)
+	_, err = i.NextIDAt(t.Context(), w.Status().Ceiling.Add(time.Minute))
+	require.ErrorIs(t, err, history.ErrTime)
+	_, err = i.NextIDAt(t.Context(), w.Status().Ceiling)
 	require.NoError(t, err)
 }

@@ -33,6 +33,8 @@ var onHistory = list{title: "backdated ids", pkg: "numbers/history", mutants: []
 			err = fmt`, "TestCountersLostWhileRunning/sqlite"},
 	{"no Since begins the count of counters", historyGo, `, Heads: i.since.heads`, ``, "TestCountersLostWhileRunning/sqlite"},
 	{"a Since that began later is the one known", historyGo, `Last: own + readers - 1}`, `Last: math.MaxInt64}`, "TestCountersLostWhileRunning/sqlite"},
-	{"ids before they may be made", historyGo, `err := i.cfg.Ready()`, `err := error(nil)`, "TestNotReady"},
+	{"ids before they may be made", historyGo, `until, err := i.cfg.Ready()`, `until, err := int64(math.MaxInt64), error(nil)`, "TestNotReady"},
+	{"the end of the last lease is not asked for", historyGo, `return st.Ceiling.UnixMilli(), nil`, `return math.MaxInt64, nil`, "TestAfterTheLastLease"},
+	{"times after the last lease", historyGo, `tick > until {`, `tick > until && false {`, "TestNotReady"},
 	{"no worker id is reserved", historyGo, `f.Check(cfg.Reserved < 1, `, `f.Check(false, `, "TestConfigsThatAreWrong"},
 }}
