@@ -170,8 +170,11 @@ func TestNames(t *testing.T) {
 	} {
 		center := open(t, strings.Split(endpoint, ",")...)
 		require.Equal(t, name, lease.Name(center), endpoint)
+		prefixed, err := etcdseq.New(dial(t, strings.Split(endpoint, ",")...), etcdseq.WithPrefix("shop/"))
+		require.NoError(t, err)
+		require.Equal(t, name+", keys shop/*", lease.Name(prefixed))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		_, err := center.Acquire(ctx, request())
+		_, err = center.Acquire(ctx, request())
 		cancel()
 		require.Error(t, err)
 		require.NotContains(t, err.Error(), "hunter2")

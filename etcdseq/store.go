@@ -71,7 +71,7 @@ func (a moment) before(b moment) bool {
 	return a.rollbacks < b.rollbacks || a.rollbacks == b.rollbacks && (a.term < b.term || a.revision < b.revision)
 }
 
-// String names the endpoints.
+// String names the endpoints, and the keys if their prefix is not the default.
 func (s *store) String() string {
 	var hosts []string
 	for _, endpoint := range s.client.Endpoints() {
@@ -82,10 +82,14 @@ func (s *store) String() string {
 			hosts = append(hosts, host)
 		}
 	}
-	if len(hosts) == 0 {
-		return "etcd"
+	name := "etcd"
+	if len(hosts) > 0 {
+		name += " at " + strings.Join(hosts, ",")
 	}
-	return "etcd at " + strings.Join(hosts, ",")
+	if s.prefix != DefaultPrefix {
+		name += ", keys " + s.prefix + "*"
+	}
+	return name
 }
 
 // Load implements engine.SplitStore with one linearizable read.

@@ -24,9 +24,9 @@ type center struct {
 //
 // The center keeps no state between calls and serves any number of namespaces. Its lease.Extras
 // have a Lister, an Operator, Init and Examine. Their Name is the server without user and
-// password, such as "redis 127.0.0.1:6379 db 0", and their Warnings concern properties of the
-// client that New could not check. Examine needs the same WithDurable and WithWaitReplicas as the
-// members.
+// password, such as "redis 127.0.0.1:6379 db 0", with the prefix of the keys if it is not the
+// default, and their Warnings concern properties of the client that New could not check. Examine
+// needs the same WithDurable and WithWaitReplicas as the members.
 //
 // New returns ErrClient for nil and for a *redis.Ring, which could break uniqueness. It also
 // fails if an option is invalid or does not suit the client.

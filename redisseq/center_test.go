@@ -83,6 +83,9 @@ func TestNames(t *testing.T) {
 		} else {
 			require.Empty(t, c.Extras().Warnings)
 		}
+		c, err = open(t, client, redisseq.WithPrefix("shop"))
+		require.NoError(t, err)
+		require.Equal(t, want+", keys shop:*", c.Extras().Name)
 		require.NoError(t, client.Close())
 	}
 }

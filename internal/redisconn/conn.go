@@ -38,9 +38,13 @@ type Option = option.Option[Conn]
 
 // New returns a Conn to the server of client. New does not connect.
 func New(client redis.UniversalClient, opts ...Option) (*Conn, error) {
-	c := &Conn{Prefix: "snowlease"}
+	const prefix = "snowlease"
+	c := &Conn{Prefix: prefix}
 	if err := errors.Join(option.All[Conn](opts)(c), c.connect(client)); err != nil {
 		return nil, err
+	}
+	if c.Prefix != prefix { // keys of another prefix are another store in the same server
+		c.name += ", keys " + c.Prefix + ":*"
 	}
 	return c, nil
 }
@@ -64,7 +68,8 @@ func (c *Conn) server() redis.UniversalClient {
 	return c.client
 }
 
-// String returns the name of the server, without user and password.
+// String returns the name of the server, without user and password, and the keys if their prefix
+// is not the default.
 func (c *Conn) String() string { return c.name }
 
 // Warnings returns warnings about properties of the client that New could not check.

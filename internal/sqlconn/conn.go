@@ -61,6 +61,8 @@ type Conn struct {
 	known      atomic.Bool                          // the statements fit the server
 }
 
+const defaultPrefix = "snowlease_"
+
 // A home is the schema (on MySQL and MariaDB the database) that the tables are in.
 type home struct {
 	schema string
@@ -68,7 +70,7 @@ type home struct {
 }
 
 func newConn(t Tables, opts []Option) (*Conn, error) {
-	c := &Conn{tables: t, Set: Options{Prefix: "snowlease_", Migrate: true}}
+	c := &Conn{tables: t, Set: Options{Prefix: defaultPrefix, Migrate: true}}
 	return c, option.All[Options](opts)(&c.Set)
 }
 
@@ -95,7 +97,7 @@ func Open(t Tables, driverName, text string, opts ...Option) (*Conn, error) {
 	if c.dialect.file && !sqlitedsn.IsPath(text) {
 		return nil, errors.New("dbseq: the DSN is not the path of a file")
 	}
-	c.Name = c.dialect.nameOf(text)
+	c.describe(c.dialect.nameOf(text))
 	why := c.Set.Share
 	if why == "" && c.dialect.file && sqlitedsn.InMemory(text) {
 		why = "the database is in memory"
@@ -137,8 +139,16 @@ func New(t Tables, pool *sql.DB, dialect string, opts ...Option) (*Conn, error) 
 	if pool == nil {
 		return nil, errors.New("dbseq: the pool is nil: give a *sql.DB, or call Open with a DSN")
 	}
-	c.Name, c.given = dialect, pool
+	c.given = pool
+	c.describe(dialect)
 	return c, c.speak(dialect)
+}
+
+// describe sets the Name. Tables of another prefix are another store in the same database.
+func (c *Conn) describe(database string) {
+	if c.Name = database; c.Set.Prefix != defaultPrefix {
+		c.Name += ", tables " + c.Set.Prefix + "*"
+	}
 }
 
 // Beside returns a Conn for other tables of the same database. It has its own pool if c has one.

@@ -74,13 +74,13 @@ func postgresDSN(text string, d driver.Driver) string {
 
 var (
 	spaced       = regexp.MustCompile(`\s=|=\s`)
-	postgresPair = regexp.MustCompile(`(?:^|\s)(host|port|dbname)=(\S+)`)
+	postgresPair = regexp.MustCompile(`(?:^|\s)(host|port|dbname|search_path)=(\S+)`)
 )
 
 func postgresPlace(text string) string {
 	if strings.Contains(text, "://") {
 		if u, err := url.Parse(text); err == nil && u.Host != "" && !dsn.AtAfterHost(text) {
-			return dsn.Place(u.Host, strings.TrimPrefix(u.Path, "/"))
+			return inSchema(dsn.Place(u.Host, strings.TrimPrefix(u.Path, "/")), u.Query().Get("search_path"))
 		}
 		return ""
 	}
@@ -94,7 +94,17 @@ func postgresPlace(text string) string {
 	if part["host"] == "" {
 		return ""
 	}
-	return dsn.Place(part["host"]+":"+part["port"], part["dbname"])
+	return inSchema(dsn.Place(part["host"]+":"+part["port"], part["dbname"]), part["search_path"])
+}
+
+var schemas = regexp.MustCompile(`^[\w$,-]+$`)
+
+// inSchema adds the schemas of a DSN to a place, unless they could be something else.
+func inSchema(place, path string) string {
+	if place == "" || !schemas.MatchString(path) {
+		return place
+	}
+	return place + " schema " + path
 }
 
 func (x *examination) postgres(ctx context.Context, has map[string]string) {

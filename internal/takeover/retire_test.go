@@ -22,9 +22,13 @@ import (
 // taken over, the other worker ids are lent as before.
 func TestTakeRetires(t *testing.T) {
 	t.Parallel()
-	center, err := dbseq.Open("sqlite", filepath.Join(t.TempDir(), "app.db")+"?_txlock=immediate&_pragma=busy_timeout(10000)")
+	file := filepath.Join(t.TempDir(), "app.db") + "?_txlock=immediate&_pragma=busy_timeout(10000)"
+	center, err := dbseq.Open("sqlite", file)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, center.Close()) })
+	other, err := dbseq.Open("sqlite", file, dbseq.WithTablePrefix("shop_"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, other.Close()) })
 	for namespace, last := range map[string]int64{"part": 2, "all": 3} {
 		next := side(center, namespace+"-2", wide, 0, 15)
 		for _, s := range []takeover.Side{side(center, namespace, narrow, 0, 3), next} {
@@ -52,6 +56,10 @@ func TestTakeRetires(t *testing.T) {
 		_, err = takeover.Take(ctx, side(center, namespace, narrow, 0, last), next)
 		require.ErrorAs(t, err, &mismatch)
 		require.ErrorContains(t, err, "start no new process before", "as if that Take had failed, and processes had started since")
+		next.Center = other
+		_, err = takeover.Take(t.Context(), side(center, namespace, narrow, 0, last), next)
+		require.ErrorAs(t, err, &mismatch)
+		require.NotContains(t, err.Error(), "start no new process", "other tables of that database are another new side")
 	}
 }
 

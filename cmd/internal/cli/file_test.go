@@ -33,7 +33,7 @@ func TestConfigOfTheApplication(t *testing.T) {
 	app.exits(exitUsage, "init --namespace=bills", "--config and --namespace are both given")
 	app.exits(exitUsage, "workers --durable", "--config and --durable are both given")
 	app.exits(exitUsage, "doctor --preset=wide", "--config and --preset are both given")
-	app.ok("init --yes", `created namespace "bills" at sqlite app.db, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s (from app.yaml)`)
+	app.ok("init --yes", `created namespace "bills" at sqlite app.db, tables bills_*, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s (from app.yaml)`)
 	app.ok("workers", "bills")
 	app.ok("quarantine --yes", "bills")
 	app.ok("doctor", "app.yaml")
