@@ -251,6 +251,13 @@ func TestKeysLostInAnyCombination(t *testing.T) {
 		}
 		require.NoError(t, s.Admin.FlushAll(t.Context()).Err())
 	}
+	c, key := opened(t, s), keys("orders")
+	require.NoError(t, c.Extras().Operator.Retire(t.Context(), "orders", "moved"))
+	for _, lost := range [][2]string{{key[3], "quar"}, {key[1], "hold"}, {key[2], "hold"}} {
+		require.NoError(t, s.Admin.HDel(t.Context(), lost[0], lost[1]).Err())
+		_, err := c.Acquire(t.Context(), request())
+		require.ErrorAs(t, err, new(*lease.MismatchError), "retired, without %v", lost)
+	}
 }
 
 // TestDamage is about what only the keys of Redis can have: names that are none, other types. The

@@ -174,12 +174,17 @@ func (d *decoder) number(what, text string) int64 {
 	return int64(n)
 }
 
-// meta decodes the record of a namespace. A record without a pin or a quarantine counts as lost.
+// meta decodes the record of a namespace. A record without a pin or a quarantine counts as lost,
+// but a namespace that is retired needs no quarantine.
 func (d *decoder) meta(raw [5]string) rules.Meta {
+	pin := lease.ParsePin(raw[0])
+	if raw[3] == "" && pin.Retired {
+		raw[3] = "0"
+	}
 	if raw[0] == "" || raw[3] == "" {
 		return rules.Meta{Reason: raw[4]}
 	}
-	m := rules.Meta{Pin: lease.ParsePin(raw[0]), Incarnation: raw[1], Former: raw[2], Quarantine: d.number("the quarantine", raw[3]), Reason: raw[4]}
+	m := rules.Meta{Pin: pin, Incarnation: raw[1], Former: raw[2], Quarantine: d.number("the quarantine", raw[3]), Reason: raw[4]}
 	d.err = cmp.Or(d.err, m.Check())
 	return m
 }

@@ -9,6 +9,7 @@ var onRedis = list{title: "redis", pkg: "redisseq", loaders: []mutant{luaLoader}
 	{"a server that does not tell its incarnation is taken as unchanged", prelude, `if not (run and replid) then return { 'NORUNID' } end`, `run, replid = run or '', replid or ''`, "TestServerThatDoesNotTellItsRunID"},
 	{"a server that is too old is used", "internal/redisconn/errors.go", `case unknown.MatchString(text):`, `case false:`, "TestVersions"},
 	{"a server that takes no writes goes unseen", prelude, `redis.call('PERSIST', key)`, ``, "TestServerTakesNoWrites"},
+	{"a retired namespace without a quarantine counts as lost", "redisseq/store.go", `raw[3] == "" && pin.Retired`, `false`, "TestKeysLostInAnyCombination"},
 	{"more leases than fit one reply are not looked at", "redisseq/store.go", `want.Borrow && lent == count`, `lent < 0`, "TestMarksAhead"},
 	{"the loss of a mark is not seen", "redisseq/store.go", `min(leases, owners), marks`, `min(leases, owners), leases`, mini + "the loss of a mark is seen by acquire"},
 	{"the loss of a lease is not seen", "redisseq/store.go", `min(leases, owners), marks`, `owners, marks`, mini + "the loss of a slot is seen by acquire"},
