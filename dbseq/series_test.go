@@ -47,6 +47,25 @@ func gapless(t testing.TB, e engine, dsn string, cfg numbers.SeriesConfig) (*sql
 	return pool, store, openSeries(t, store, cfg)
 }
 
+// TestSeriesOfAnotherPeriod: a process whose periods differ is refused at its start, and one that runs
+// goes on. With the row that the error names deleted, the next one runs.
+func TestSeriesOfAnotherPeriod(t *testing.T) {
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		store := segments(t, db)
+		all := []numbers.SeriesConfig{{Period: "year", YearStarts: "04-01"}, {Period: "year"}, {Period: "month"}, {}, {Period: "month"}, {Period: "day"}, {Period: "day", Zone: "Etc/GMT-14"}}
+		for i, other := range all[1:] {
+			runs := openSeries(t, store, all[i])
+			other.Namespace, other.Name = "shop", "invoices"
+			_, err := numbers.OpenSeries(t.Context(), store, other)
+			require.ErrorIs(t, err, lease.ErrSetup)
+			require.ErrorContains(t, err, "/period.shop.invoices")
+			require.NoError(t, runs.Fill(t.Context(), fmt.Sprint(i), make([]numbers.Number, 1)))
+			rawExec(t, db, "DELETE FROM snowlease_segment WHERE name = '/period.shop.invoices'")
+		}
+	})
+}
+
 // within runs f in a transaction, and commits if f returns nil.
 func within(t testing.TB, pool *sql.DB, f func(tx *sql.Tx) error) error {
 	t.Helper()

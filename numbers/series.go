@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -58,16 +59,38 @@ func OpenSeries(ctx context.Context, store Store, cfg SeriesConfig) (*Series, er
 	return s, nil
 }
 
-// Start contacts the store and creates its table if necessary. Like all calls of a Series,
-// Start times out after a minute if ctx has no deadline.
+// Start contacts the store and creates its table if necessary. The error wraps lease.ErrSetup if
+// processes with another Period, Zone or YearStarts use the series: a number of one would end the
+// numbers of the others. Like all calls of a Series, Start times out after a minute if ctx has no
+// deadline.
 func (s *Series) Start(ctx context.Context) error {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
-	if _, err := s.store.HighWater(ctx, s.key("")); err != nil && !errors.Is(err, ErrUnknown) {
+	if err := s.agree(ctx); err != nil {
 		return s.wrap(err)
 	}
 	s.become(StateReady)
 	return nil
+}
+
+// agree returns an error unless the periods on record are those of s. The first process records
+// them.
+func (s *Series) agree(ctx context.Context) error {
+	c, h := s.cfg, fnv.New64a()
+	fmt.Fprintf(h, "%s %s %s", c.Period, c.Zone, c.YearStarts)
+	own, row := int64(h.Sum64()>>2), numberstore.Periods+c.Namespace+"."+c.Name // own+1 is an int64, too
+	recorded, err := s.store.HighWater(ctx, row)
+	if errors.Is(err, ErrUnknown) {
+		recorded, err = own, s.store.Create(ctx, row, own+1)
+		if errors.Is(err, ErrExists) {
+			recorded, err = s.store.HighWater(ctx, row)
+		}
+	}
+	if err == nil && recorded != own {
+		err = fmt.Errorf("processes with another period, zone or year_starts use it, this one has period %s, zone %s, year_starts %s: use the same, give the series another name, or, to change them for all, stop all processes and delete the row %q of the table snowlease_segment: %w",
+			c.Period, c.Zone, c.YearStarts, row, lease.ErrSetup)
+	}
+	return err
 }
 
 // Close ends the series, until another Start: calls return ErrClosed. It does no I/O and always

@@ -32,7 +32,7 @@ type Store interface {
 	Reserve(ctx context.Context, r Request) (Range, error)
 }
 
-// A Creator creates names, for administrators.
+// A Creator creates names.
 type Creator interface {
 	// Create creates a name whose first number is start, at least 1.
 	//
@@ -81,10 +81,11 @@ type Reader interface {
 	HighWater(ctx context.Context, name string) (int64, error)
 }
 
-// InTx is a Reader that can reserve in a transaction of the application, so that a rollback
-// returns the numbers.
+// InTx is a Reader and Creator that can reserve in a transaction of the application, so that a
+// rollback returns the numbers.
 type InTx interface {
 	Reader
+	Creator
 	// In returns a store for the duration of a transaction. It creates no table. Reserve may also
 	// return ErrTransaction.
 	In(tx Tx) Reader
@@ -117,6 +118,10 @@ func (r Range) Len() int64 { return r.Last - r.First + 1 }
 // Key returns the name of a record, made of a namespace and a name. The counters of package
 // history, which namespaces share, have no namespace.
 func Key(namespace, name string) string { return namespace + "/" + name }
+
+// Periods is the prefix of the names that record the periods of series: a namespace, a dot and the
+// name of the series follow, which has no dot. Their number is a hash, and no number was issued.
+const Periods = "/period."
 
 // CheckName returns an ErrRequest unless name has the form of a Key, with at most 128 characters of
 // A-Z a-z 0-9 . _ - in addition to the slash.

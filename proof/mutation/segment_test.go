@@ -53,6 +53,8 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"a rollback leaves a gap", "internal/sqlconn/run.go", "\t\treturn f(tx)\n", "", "TestGaplessRollback/sqlite"},
 	{"gapless numbers outside of a transaction", seriesGo, `if s.cfg.Gapless {`, `if false {`, "TestGaplessWrongTransactions/sqlite"},
 	{"numbers with gaps in a transaction", seriesGo, `if !s.cfg.Gapless {`, `if false {`, "TestGaplessWrongTransactions/sqlite"},
+	{"a process with another period starts", seriesGo, `recorded != own {`, `recorded < 0 {`, "TestSeriesOfAnotherPeriod/sqlite"},
+	{"a process with another zone starts", seriesGo, `"%s %s %s", c.Period, c.Zone`, `"%s %s %s", c.Period, c.Period`, "TestSeriesOfAnotherPeriod/sqlite"},
 	{"a call creates a name twice", segmentsGo, `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
 }}
 
@@ -61,6 +63,7 @@ const seriesGo = "numbers/series.go"
 // onSeries is how a process numbers by period and scope.
 var onSeries = list{title: "series", pkg: "numbers", mutants: []mutant{
 	{"namespaces share names", seriesGo, `numberstore.Key(cfg.Namespace, cfg.Name)`, `numberstore.Key("", cfg.Name)`, "TestScopes"},
+	{"the second of two first starts fails", seriesGo, `if errors.Is(err, ErrExists) {`, `if false {`, "TestOtherPeriod"},
 	{"who is behind gets no number", seriesGo, `if !errors.Is(err, ErrEnd) {`, `if !errors.Is(err, ErrEnd) || true {`, "TestTwoProcessesAroundMidnight"},
 	{"numbers of one period in another", seriesGo, `|| !s.begin(later).Equal(later):`, `:`, "TestOtherPeriod"},
 	{"whatever the clock of the store says", seriesGo, `if s.cfg.Period != none {`, `if false {`, "TestClocksThatDiffer"},

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -48,6 +49,9 @@ shop/invoices.acme, and the first day of the current period of each.`,
 				const columns = "%19v  %-10s  %s\n"
 				none := true
 				err := list.Names(ctx, prefix, func(name string, given int64) error {
+					if strings.HasPrefix(name, numberstore.Periods) { // not a number
+						return nil
+					}
 					if none {
 						fmt.Fprintf(cmd.OutOrStdout(), columns, "NUMBER", "PERIOD", "NAME")
 					}

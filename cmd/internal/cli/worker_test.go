@@ -126,14 +126,15 @@ func TestSegments(t *testing.T) {
 		list := func(number int, period, name string) string {
 			return fmt.Sprintf("%19s  %-10s  %s\n%19d  %-10s  %s\n", "NUMBER", "PERIOD", "NAME", number, period, name)
 		}
-		require.Equal(t, list(5000, "", "shop/bills"), s.ok("segment list"))
+		require.NoError(sc, sc.center().Segments.Create(sc.Context(), "/period.shop.bills", 1))
+		require.Equal(sc, list(5000, "", "shop/bills"), s.ok("segment list"))
 		s.ok("segment list --namespace=shop-staging", "no sequences at ")
 		s.ok("segment list --namespace=shop --series=bills", "no sequences at ")
 		s.ok(create+"--start=31", "created 31 in the period from 2026-11-01 on")
 		s.exits(exitUsage, advance+"--above=202611010000000041")
 		s.ok(advance+"--above=42", "continues above 42 in the period from 2026-11-01 on")
 		s.ok("segment advance --namespace=shop --yes --name=bills.acme --period=none --above=202611010000000041", "continues above 202611010000000042\n")
-		require.Equal(t, list(42, "2026-11-01", "shop/bills.acme"), s.ok("segment list --namespace=shop --series=bills"))
+		require.Equal(sc, list(42, "2026-11-01", "shop/bills.acme"), s.ok("segment list --namespace=shop --series=bills"))
 		s.ok("segment create --namespace=shop --name=bills. --period=none --start=501", "created 501")
 	})
 }
