@@ -76,8 +76,11 @@ func (s *Series) Start(ctx context.Context) error {
 // agree returns an error unless the periods on record are those of s. The first process records
 // them.
 func (s *Series) agree(ctx context.Context) error {
-	c, h := s.cfg, fnv.New64a()
-	fmt.Fprintf(h, "%s %s %s", c.Period, c.Zone, c.YearStarts)
+	c, h, zone := s.cfg, fnv.New64a(), s.cfg.Zone
+	if c.Period == none {
+		zone = "" // has no meaning
+	}
+	fmt.Fprintf(h, "%s %s %s", c.Period, zone, c.YearStarts)
 	own, row := int64(h.Sum64()>>2), numberstore.Periods+c.Namespace+"."+c.Name // own+1 is an int64, too
 	recorded, err := s.store.HighWater(ctx, row)
 	if errors.Is(err, ErrUnknown) {

@@ -210,7 +210,8 @@ func (i *Issuer) Backfill(before time.Time) *Issuer {
 }
 
 // Since returns the time from which ids need no Backfill. The first call of all processes
-// writes it into the store: the clock of this host plus Config.Ahead. Call it when a service
+// writes it into the store: the clock of this host plus Config.Ahead, or numbers.ErrClock if the
+// clock is more than 5 minutes off that of the store. Call it when a service
 // starts. Later calls of this Issuer do not contact the store.
 func (i *Issuer) Since(ctx context.Context) (time.Time, error) {
 	own, err := i.own(ctx)
@@ -231,7 +232,10 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 	// A store reveals a number only by reserving the next one.
 	now := i.now()
 	from := now.Add(i.cfg.Ahead).UnixMilli()
-	r, err := i.store.Reserve(ctx, numberstore.Request{Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true, Family: i.name, Heads: i.since.heads})
+	r, err := i.store.Reserve(ctx, numberstore.Request{
+		Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true, Family: i.name, Heads: i.since.heads,
+		NotBefore: now.Add(-lease.MaxClockError).UnixMilli(), NotAfter: now.Add(lease.MaxClockError).UnixMilli(),
+	})
 	ended := errors.Is(err, numbers.ErrEnd)
 	if err != nil && !ended {
 		return 0, fmt.Errorf("history: read Since of namespace %q, the counter %q: %w; if it is damaged, follow docs/operations.md#backup-and-restore", i.cfg.Namespace, i.since.name, err)

@@ -138,7 +138,7 @@ func TestTimesThatAreNoPast(t *testing.T) {
 // too.
 func TestSince(t *testing.T) {
 	t.Parallel()
-	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	start := time.Now().Truncate(time.Second)
 	now := start
 	cfg := history.Of{Layout: snowflake.Layout{TimeUnit: 10 * time.Millisecond}, Reserved: 1, Config: history.Config{Ahead: time.Minute}}
 	store := &segmentcheck.Memory{}
@@ -147,15 +147,15 @@ func TestSince(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, since.Equal(start.Add(time.Minute)), since)
 
-	now = start.Add(time.Hour)
+	now = start.Add(4 * time.Minute)
 	for at, want := range map[time.Duration]error{
-		-time.Hour: history.ErrTime, 0: history.ErrTime, time.Minute - 1: history.ErrTime, time.Minute: nil, time.Hour: nil,
+		-time.Hour: history.ErrTime, 0: history.ErrTime, time.Minute - 1: history.ErrTime, time.Minute: nil, 4 * time.Minute: nil,
 	} {
 		_, err := i.NextIDAt(t.Context(), start.Add(at))
 		require.ErrorIs(t, err, want, at)
 	}
 	_, err = i.NextIDAt(t.Context(), start)
-	for _, want := range []string{"at 2026-07-01T12:00:00.000Z others", "from 2026-07-01T12:01:00.000Z on", "Backfill"} {
+	for _, want := range []string{start.UTC().Format("at 2006-01-02T15:04:05.000Z others"), since.UTC().Format("from 2006-01-02T15:04:05.000Z on"), "Backfill"} {
 		require.ErrorContains(t, err, want)
 	}
 	old := i.Backfill(start.Add(-995 * time.Millisecond))
@@ -190,6 +190,11 @@ func TestSince(t *testing.T) {
 	same, err := issuer(t, store, cfg).At(func() time.Time { return now }).Since(t.Context())
 	require.NoError(t, err)
 	require.True(t, same.Equal(since), same)
+
+	for _, wrong := range []time.Duration{-time.Hour, time.Hour} { // Since would be past, or far ahead
+		_, err := issuer(t, store, cfg).At(func() time.Time { return start.Add(wrong) }).Since(t.Context())
+		require.ErrorIs(t, err, numbers.ErrClock)
+	}
 }
 
 // The default number of ids per second of the past with one reserved worker id.

@@ -53,6 +53,8 @@ func TestAfterTheLastLease(t *testing.T) {
 	defer w.Close()
 	i, err := history.New(w, c.Numbers(), history.Config{})
 	require.NoError(t, err)
+	_, err = i.Since(t.Context())
+	require.NoError(t, err)
 	later := time.Now().Add(time.Hour)
 	i = i.At(func() time.Time { return later }).Backfill(later)
 	_, err = i.NextIDAt(t.Context(), w.Status().Ceiling.Add(time.Minute))

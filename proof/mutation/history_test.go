@@ -31,6 +31,7 @@ var onHistory = list{title: "backdated ids", pkg: "numbers/history", mutants: []
 	{"the count of counters need not be there", segmentsGo, `err == nil && !done {
 			err = fmt`, `false {
 			err = fmt`, "TestCountersLostWhileRunning/sqlite"},
+	{"Since is by a clock that is wrong", historyGo, `NotAfter: now.Add(lease.MaxClockError).UnixMilli(),`, ``, "TestSince"},
 	{"no Since begins the count of counters", historyGo, `, Heads: i.since.heads`, ``, "TestCountersLostWhileRunning/sqlite"},
 	{"a Since that began later is the one known", historyGo, `Last: own + readers - 1}`, `Last: math.MaxInt64}`, "TestCountersLostWhileRunning/sqlite"},
 	{"ids before they may be made", historyGo, `until, err := i.cfg.Ready()`, `until, err := int64(math.MaxInt64), error(nil)`, "TestNotReady"},
