@@ -285,10 +285,7 @@ func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn
 		if r.Heads != "" {
 			return s.addHead(ctx, tx, r, count, a)
 		}
-		n, done, err := s.conn.Change(ctx, tx, "reserve", count)
-		if err == nil && !done {
-			err = fmt.Errorf("%w: %q is missing", numberstore.ErrUnknown, count["name"])
-		}
+		n, _, err := s.conn.Change(ctx, tx, "reserve", count) // 0 if it is missing
 		if err != nil {
 			return err
 		}
@@ -301,7 +298,7 @@ func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn
 		}
 		left, err := s.left(ctx, tx, r.Family)
 		if err == nil && left != n {
-			err = fmt.Errorf("%w: of %d names %q..., %d are left", numberstore.ErrUnknown, n-1, r.Family, left-1)
+			err = fmt.Errorf("%w: with this one %q would count %d names, and there would be %d", numberstore.ErrUnknown, count["name"], n, left)
 		}
 		return err
 	})

@@ -211,8 +211,8 @@ func (i *Issuer) Backfill(before time.Time) *Issuer {
 
 // Since returns the time from which ids need no Backfill. The first call of all processes
 // writes it into the store: the clock of this host plus Config.Ahead, or numbers.ErrClock if the
-// clock is more than 5 minutes off that of the store. Call it when a service
-// starts. Later calls of this Issuer do not contact the store.
+// clock is more than 5 minutes off that of the store. Call it when a service starts. Later calls of
+// this Issuer do not contact the store.
 func (i *Issuer) Since(ctx context.Context) (time.Time, error) {
 	own, err := i.own(ctx)
 	if err != nil {
@@ -255,9 +255,9 @@ func (i *Issuer) perSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick(
 // one time ascend from call to call while their worker id stays the same.
 //
 // Errors: ErrTime for a time before the epoch of the layout, after now or the end of the worker's
-// last lease, or before Since without Backfill; ErrFull; numbers.ErrUnknown if the counters were lost; lease.ErrDamaged for a
-// record of Since that no process wrote; the error of ctx; errors of the worker and of the
-// store. The id is then 0.
+// last lease, or before Since without Backfill; ErrFull; numbers.ErrUnknown if the counters were
+// lost; lease.ErrDamaged for a record of Since that no process wrote; numbers.ErrClock; the error
+// of ctx; errors of the worker and of the store. The id is then 0.
 func (i *Issuer) NextIDAt(ctx context.Context, at time.Time) (int64, error) {
 	var dst [1]int64
 	err := i.NextIDsAt(ctx, at, dst[:])

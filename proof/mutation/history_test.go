@@ -26,11 +26,8 @@ var onHistory = list{title: "backdated ids", pkg: "numbers/history", mutants: []
 `, `Create: true,
 `, "TestCountersLostWhileRunning/sqlite"},
 	{"a family is not counted", segmentsGo, `left != n`, `false`, "TestCountersLostWhileRunning/sqlite"},
-	{"a count that is gone begins again", segmentsGo, `heads == 0`, `true`, "TestCountersLostWhileRunning/sqlite"},
-	{"a count that begins forgets counters that are left", segmentsGo, `left + 1`, `1`, "TestCountersLostWhileRunning/sqlite"},
-	{"the count of counters need not be there", segmentsGo, `err == nil && !done {
-			err = fmt`, `false {
-			err = fmt`, "TestCountersLostWhileRunning/sqlite"},
+	{"a count that is gone begins again", segmentsGo, `heads == 0`, `heads >= 0`, "TestCountersLostWhileRunning/sqlite"},
+	{"a count that begins forgets counters that are left", segmentsGo, `left + 1`, `0*left + 1`, "TestCountersLostWhileRunning/sqlite"},
 	{"Since is by a clock that is wrong", historyGo, `NotAfter: now.Add(lease.MaxClockError).UnixMilli(),`, ``, "TestSince"},
 	{"no Since begins the count of counters", historyGo, `, Heads: i.since.heads`, ``, "TestCountersLostWhileRunning/sqlite"},
 	{"a Since that began later is the one known", historyGo, `Last: own + readers - 1}`, `Last: math.MaxInt64}`, "TestCountersLostWhileRunning/sqlite"},

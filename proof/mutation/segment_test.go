@@ -54,7 +54,7 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"gapless numbers outside of a transaction", seriesGo, `if s.cfg.Gapless {`, `if false {`, "TestGaplessWrongTransactions/sqlite"},
 	{"numbers with gaps in a transaction", seriesGo, `if !s.cfg.Gapless {`, `if false {`, "TestGaplessWrongTransactions/sqlite"},
 	{"a process with another period starts", seriesGo, `recorded != own {`, `recorded < 0 {`, "TestSeriesOfAnotherPeriod/sqlite"},
-	{"a process with another zone starts", seriesGo, `"%s %s %s", c.Period, c.Zone`, `"%s %s %s", c.Period, c.Period`, "TestSeriesOfAnotherPeriod/sqlite"},
+	{"a process with another zone starts", seriesGo, `"%s %s %s", c.Period, zone`, `"%s %.0s %s", c.Period, zone`, "TestSeriesOfAnotherPeriod/sqlite"},
 	{"a call creates a name twice", segmentsGo, `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
 }}
 

@@ -5,7 +5,7 @@ const settingsGo = "internal/settings/settings.go"
 // onWorker is how a worker of an application uses its parts.
 var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"both sides of a move make backdated ids", "idworker/history.go", `case !p.hasReserved:`, `case false:`, "TestPastMovesToAnotherDatabase"},
-	{"ids before the center has seen the pool and the clock", historyGo, `func() error { return lent(w) }`, `func() error { return nil }`, "TestNextIDAt"},
+	{"ids before the center has seen the pool and the clock", historyGo, `func() (int64, error) { return lent(w) }`, `func() (int64, error) { return math.MaxInt64, nil }`, "TestNextIDAt"},
 	{"the center is closed before the worker id is given back", "worker.go", "err := w.source.Close()\n\tif w.setup.Free != nil && !w.closed.Swap(true) {\n\t\terr = errors.Join(err, w.setup.Free())\n\t}\n\treturn err", "var err error\n\tif w.setup.Free != nil && !w.closed.Swap(true) {\n\t\terr = w.setup.Free()\n\t}\n\treturn errors.Join(err, w.source.Close())", "TestOwnedCenterIsClosedOnceAndLast"},
 	{"what is reserved is lent", "config.go", `Last: min(last, pool-1)`, `Last: last`, "TestPastMovesToAnotherDatabase"},
 	{"renews without the schedule", "leased.go", `Schedule: cfg.Schedule, `, ``, "TestEveryKeyHasAnEffect/lease.renew"},
