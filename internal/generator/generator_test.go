@@ -120,7 +120,7 @@ func TestShardsAreEven(t *testing.T) {
 						continue // a burst
 					}
 					b.adopt(t, lent(3, t0, 24*time.Hour))
-					shards := min(b.layout.PerTick(), 4096)
+					shards := min(b.layout.PerTick(), 1024)
 					first, last := make([]float64, shards), make([]float64, shards)
 					const each = 100
 					for range shards * each {
