@@ -113,7 +113,7 @@ func (ns Namespace) whole(pool int64, pin lease.Pin) Namespace {
 	copy(slots, ns.Slots)
 	written := 0 // parts of those that were lost, so that they show the pin too
 	for w := range slots {
-		if s := &slots[w]; !s.HasLease && !s.HasMark {
+		if s := &slots[w]; *s == (Slot{}) {
 			*s = s.carrying(pin)
 			if ns.Part == nil && w < len(ns.Slots) && written < LostAtOnce {
 				s.Token = ns.Meta.Quarantine

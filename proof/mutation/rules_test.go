@@ -117,7 +117,6 @@ var onLimits = list{title: "limits of the rules", pkg: "internal/rules", mutants
 	{"a member that joins at a loss keeps a pin", "internal/rules/loss.go", `if reason != "" && from.Change.Falls {`, `if false {`, "TestFallAndFailback"},
 	{"the time of a fall is set before slots show that less is used", "internal/rules/pin.go", `&& now >= pin.Change.At`, `&& now >= pin.Change.At && (!pin.Change.Falls || pin.Change.At > 0)`, "TestFallAndFailback"},
 	{"a lost pin lets in another layout", "internal/rules/loss.go", `ns.Shape != shapeOf(req.Pin())`, `false`, "TestShapeOutlivesThePin"},
-	{"what was lost without its owner shows no pin", "internal/rules/loss.go", `!s.HasLease && !s.HasMark {`, `*s == (Slot{}) {`, "TestPartsAfterALoss"},
 	{"all that was lost is written in one step", "internal/rules/loss.go", `written < LostAtOnce`, `written < 1<<20`, "TestPartsAfterALoss"},
 	{"a holder that is no UTF-8", partsGo, `strings.ToValidUTF8(s.Holder, "?")`, `s.Holder`, "TestHolderIsUTF8"},
 	{"what is created again shows no hold", "internal/rules/loss.go", `if p.Hold == 0 {`, `if !p.Any {`, "TestHoldAfterALoss"},
