@@ -39,7 +39,8 @@ type place struct {
 // request asks for the worker ids from first to last; a last of 0 stands for that of the layout.
 func (p place) request(first, last int64) lease.Request {
 	r := memcenter.NewRequest(p.namespace, p.layout)
-	r.TTL, r.MaxTTL, r.Skew, r.First = ttl, 30*time.Second, 200*time.Millisecond, first
+	// A process that lives keeps its lease on a busy machine: only then a takeover must be refused.
+	r.TTL, r.MaxTTL, r.Skew, r.First = 3*ttl, 30*time.Second, 200*time.Millisecond, first
 	if last > 0 {
 		r.Last = last
 	}
