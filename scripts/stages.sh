@@ -50,7 +50,7 @@ stage() {
 	shift
 	echo "== $name"
 	{ time "$@" 2>&1 | tee "$logs/stage.$name" >&3; } 3>&1 2>"$logs/cpu.$name" || result=failed # pipefail
-	printf '%-10s %-6s %4d s, %4d s of CPU\n' "$name" $result $((SECONDS - start)) $(($(tr ' ' + <"$logs/cpu.$name"))) | tee -a "$logs/rows"
+	printf '%-10s %-6s %4d s, %4d s of CPU\n' "$name" $result $((SECONDS - start)) "$(awk 'END { print int($1 + $2) }' "$logs/cpu.$name")" | tee -a "$logs/rows"
 }
 
 # gotest DIR ARGUMENT...: go test with the arguments in a folder. -count=1, because go test
