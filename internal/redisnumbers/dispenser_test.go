@@ -335,6 +335,7 @@ func TestInstalledOnce(t *testing.T) {
 				mu.Unlock()
 				if first {
 					others := take(t, other, 3) // of what was just installed
+					fetched(t, s, "10")         // nothing else is installed after the loss
 					mu.Lock()
 					all = append(all, others...)
 					mu.Unlock()
