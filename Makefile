@@ -17,7 +17,7 @@ SEEDS ?= 5000
 BASE ?= /
 ATTACK ?=
 STORES ?= redis mariadb mysql galera postgres etcd local numbers
-# Linters that read all dependencies, for minutes if nothing is cached.
+# Linters that read all dependencies, for minutes if nothing is cached. Other modules than the library go without.
 SLOW ?= bodyclose,contextcheck,govet,rowserrcheck,sqlclosecheck,staticcheck,unparam
 ENGINES ?= mysql mariadb galera postgresql sqlite redis valkey
 PLATFORMS ?= linux/386 linux/arm linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
@@ -46,7 +46,7 @@ lint: ## golangci-lint (with SLOW= in full in all modules), gofmt, subjects of c
 	scripts/apidiff.sh
 	scripts/actionlint.sh
 	go run ./internal/test/platforms $(PLATFORMS)
-	@$(call in_modules,$(CURDIR)/scripts/golangci-lint.sh run --allow-parallel-runners $(if $(SLOW),$$([ -e go.work ] || echo --disable $(SLOW))))
+	@$(call in_modules,$(CURDIR)/scripts/golangci-lint.sh run --allow-parallel-runners $(if $(SLOW),--disable $(SLOW)))
 
 .PHONY: test-deps
 test-deps: ## install the servers that make test starts (as root on Debian or Ubuntu)
