@@ -126,7 +126,9 @@ func (s *store) load(ctx context.Context, namespace string, sure bool) (parts ma
 	parts = map[string]string{}
 	for _, kv := range resp.Kvs {
 		if name := strings.TrimPrefix(string(kv.Key), base); name != clusterKey {
-			parts[name] = string(kv.Value)
+			if !strings.Contains(name, "/") { // otherwise it has another, longer prefix
+				parts[name] = string(kv.Value)
+			}
 			continue
 		}
 		now.text = string(kv.Value)

@@ -249,3 +249,14 @@ func TestManyParts(t *testing.T) {
 		}
 	}
 }
+
+// TestPrefixBelowANamespace: a prefix may begin with that of another center and one of its namespaces.
+func TestPrefixBelowANamespace(t *testing.T) {
+	t.Parallel()
+	e, c := begun(t)
+	below, err := etcdseq.New(dial(t, e.URLs()...), etcdseq.WithPrefix(etcdseq.DefaultPrefix+request().Namespace+"/"))
+	require.NoError(t, err)
+	require.NoError(t, below.Extras().Init(t.Context(), request()))
+	_, err = c.Acquire(t.Context(), request())
+	require.NoError(t, err)
+}

@@ -12,4 +12,5 @@ var onEtcd = list{title: "etcd", pkg: "etcdseq", killers: "Test", mutants: []mut
 	{"a term below the one on record is not seen", etcdGo, `now.is.Term < now.was.Term ||`, `false ||`, "Restore"},
 	{"the pauses between connections grow", etcdGo, `s.client.ActiveConnection().ResetConnectBackoff()`, ``, "ConnectsWithEachCall"},
 	{"a count of rollbacks that fell is not seen", etcdGo, `a.rollbacks < b.rollbacks ||`, `false ||`, "RestoreTwice"},
+	{"keys of another prefix are records", etcdGo, `if !strings.Contains(name, "/") {`, `if true {`, "PrefixBelowANamespace"},
 }}
