@@ -92,6 +92,7 @@ func (l list) command(t testing.TB, b build, m *mutant, tests string) *exec.Cmd 
 	cmd := exec.CommandContext(limit.Context(t), b.binary, "-test.run="+tests, "-test.timeout=2m", "-test.v")
 	cmd.Dir, cmd.Env = root(t, l.pkg), os.Environ()
 	if m == nil {
+		cmd.Args = append(cmd.Args, "-test.short") // make prove runs the killers at length, too
 		return cmd
 	}
 	cmd.Args = append(cmd.Args, "-test.failfast") // one test is enough for a kill

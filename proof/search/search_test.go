@@ -11,17 +11,27 @@ import (
 
 var (
 	first = flag.Uint64("first", 1, "first seed")
-	count = flag.Uint64("count", 120_000, "how many seeds; 10 s of a core by default")
+	count = flag.Uint64("count", 120_000, "how many seeds; about a minute of a core by default")
 )
+
+// known are seeds at which the search found mutants of the rules late. They come first.
+var known = []uint64{7_640, 9_440, 13_854, 27_660, 91_013}
 
 // TestSearch checks that no seed leads to a worker id twice.
 func TestSearch(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		*count = min(*count, 1000)
+	}
 	all := make([]uint64, 50)
 	for i := range all {
 		all[i] = uint64(i)
 	}
-	for seed := *first; seed < *first+*count; seed++ {
+	for i := range uint64(len(known)) + *count {
+		seed := *first + i - uint64(len(known))
+		if i < uint64(len(known)) {
+			seed = known[i]
+		}
 		if n, err := play(seed, all, nil); err != nil {
 			t.Fatal(report(seed, all[:n]))
 		}
