@@ -47,13 +47,13 @@ func gapless(t testing.TB, e engine, dsn string, cfg numbers.SeriesConfig) (*sql
 	return pool, store, openSeries(t, store, cfg)
 }
 
-// TestSeriesOfAnotherPeriod: a process whose periods differ is refused at its start, and one that runs
+// TestSeriesOfAnotherPeriod: a process whose periods or start differ is refused at its start, and one that runs
 // goes on. With the row that the error names deleted, the next one runs.
 func TestSeriesOfAnotherPeriod(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		store := segments(t, db)
-		all := []numbers.SeriesConfig{{Period: "year", YearStarts: "04-01"}, {Period: "year"}, {Period: "month"}, {}, {Period: "month"}, {Period: "day"}, {Period: "day", Zone: "Etc/GMT-14"}}
+		all := []numbers.SeriesConfig{{Period: "year", YearStarts: "04-01"}, {Period: "year"}, {Period: "month"}, {Period: "month", Start: 2}, {}, {Period: "month"}, {Period: "day"}, {Period: "day", Zone: "Etc/GMT-14"}}
 		for i, other := range all[1:] {
 			runs := openSeries(t, store, all[i])
 			other.Namespace, other.Name = "shop", "invoices"

@@ -60,9 +60,9 @@ func OpenSeries(ctx context.Context, store Store, cfg SeriesConfig) (*Series, er
 }
 
 // Start contacts the store and creates its table if necessary. The error wraps lease.ErrSetup if
-// processes with another Period, Zone or YearStarts use the series: a number of one would end the
-// numbers of the others. Like all calls of a Series, Start times out after a minute if ctx has no
-// deadline.
+// processes with another Period, Zone, YearStarts or Start use the series: a number of one would end
+// the numbers of the others, or leave a gap in them. Like all calls of a Series, Start times out
+// after a minute if ctx has no deadline.
 func (s *Series) Start(ctx context.Context) error {
 	ctx, cancel := bounded.Context(ctx)
 	defer cancel()
@@ -73,15 +73,17 @@ func (s *Series) Start(ctx context.Context) error {
 	return nil
 }
 
-// agree returns an error unless the periods on record are those of s. The first process records
-// them.
+// agree returns an error unless the periods and the start on record are those of s. The first
+// process records them. Where the record has no start, every start is right.
 func (s *Series) agree(ctx context.Context) error {
 	c, h, zone := s.cfg, fnv.New64a(), s.cfg.Zone
 	if c.Period == none {
 		zone = "" // has no meaning
 	}
 	fmt.Fprintf(h, "%s %s %s", c.Period, zone, c.YearStarts)
-	own, row := int64(h.Sum64()>>2), numberstore.Periods+c.Namespace+"."+c.Name // own+1 is an int64, too
+	anyStart, row := int64(h.Sum64()>>2), numberstore.Periods+c.Namespace+"."+c.Name
+	fmt.Fprintf(h, " %d", c.Start)
+	own := int64(h.Sum64() >> 2) // own+1 is an int64, too
 	recorded, err := s.store.HighWater(ctx, row)
 	if errors.Is(err, ErrUnknown) {
 		recorded, err = own, s.store.Create(ctx, row, own+1)
@@ -89,9 +91,9 @@ func (s *Series) agree(ctx context.Context) error {
 			recorded, err = s.store.HighWater(ctx, row)
 		}
 	}
-	if err == nil && recorded != own {
-		err = fmt.Errorf("processes with another period, zone or year_starts use it, this one has period %s, zone %s, year_starts %s: use the same, give the series another name, or, to change them for all, stop all processes and delete the row %q of the table snowlease_segment: %w",
-			c.Period, c.Zone, c.YearStarts, row, lease.ErrSetup)
+	if err == nil && recorded != own && recorded != anyStart {
+		err = fmt.Errorf("processes with another period, zone, year_starts or start use it, this one has period %s, zone %s, year_starts %s, start %d: use the same, give the series another name, or, to change them for all, stop all processes and delete the row %q of the table snowlease_segment: %w",
+			c.Period, c.Zone, c.YearStarts, c.Start, row, lease.ErrSetup)
 	}
 	return err
 }

@@ -28,10 +28,10 @@ type SeriesConfig struct {
 	// the same Namespace and Name share its numbers. Required.
 	Name string `yaml:"name" json:"name" env:"NAME"`
 	// Period is the period after which numbers start over: day, week (ISO 8601, from Monday),
-	// month, quarter, year, or none. All processes of a series have the same Period, Zone and
-	// YearStarts: another one is refused at its start. To change them, stop all processes and delete
-	// the row that the error names. After a change to a longer period, the series issues no numbers
-	// until a new period begins. Default: none.
+	// month, quarter, year, or none. All processes of a series have the same Period, Zone,
+	// YearStarts and Start: another one is refused at its start. To change them, stop all processes
+	// and delete the row that the error names. After a change to a longer period, the series issues
+	// no numbers until a new period begins. Default: none.
 	Period Period `yaml:"period" json:"period" env:"PERIOD"`
 	// Zone is the IANA name of the time zone in which periods begin, such as Europe/Berlin. On
 	// a machine without a time zone database, the program must import time/tzdata. Default:

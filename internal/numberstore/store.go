@@ -119,8 +119,8 @@ func (r Range) Len() int64 { return r.Last - r.First + 1 }
 // history, which namespaces share, have no namespace.
 func Key(namespace, name string) string { return namespace + "/" + name }
 
-// Periods is the prefix of the names that record the periods of series: a namespace, a dot and the
-// name of the series follow, which has no dot. Their number is a hash, and no number was issued.
+// Periods is the prefix of the names that record the periods and starts of series: a namespace, a dot
+// and the name of the series follow, which has no dot. Their number is a hash; none was issued.
 const Periods = "/period."
 
 // CheckName returns an ErrRequest unless name has the form of a Key, with at most 128 characters of

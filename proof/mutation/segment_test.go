@@ -53,8 +53,9 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"a rollback leaves a gap", "internal/sqlconn/run.go", "\t\treturn f(tx)\n", "", "TestGaplessRollback/sqlite"},
 	{"gapless numbers outside of a transaction", seriesGo, `if s.cfg.Gapless {`, `if false {`, "TestGaplessWrongTransactions/sqlite"},
 	{"numbers with gaps in a transaction", seriesGo, `if !s.cfg.Gapless {`, `if false {`, "TestGaplessWrongTransactions/sqlite"},
-	{"a process with another period starts", seriesGo, `recorded != own {`, `recorded < 0 {`, "TestSeriesOfAnotherPeriod/sqlite"},
+	{"a process with another period starts", seriesGo, `recorded != own &&`, `recorded < 0 &&`, "TestSeriesOfAnotherPeriod/sqlite"},
 	{"a process with another zone starts", seriesGo, `"%s %s %s", c.Period, zone`, `"%s %.0s %s", c.Period, zone`, "TestSeriesOfAnotherPeriod/sqlite"},
+	{"a process with another start starts", seriesGo, `" %d", c.Start)`, `" %.0s", c.Zone)`, "TestSeriesOfAnotherPeriod/sqlite"},
 	{"a call creates a name twice", segmentsGo, `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
 }}
 
@@ -64,6 +65,7 @@ const seriesGo = "numbers/series.go"
 var onSeries = list{title: "series", pkg: "numbers", mutants: []mutant{
 	{"namespaces share names", seriesGo, `numberstore.Key(cfg.Namespace, cfg.Name)`, `numberstore.Key("", cfg.Name)`, "TestScopes"},
 	{"the second of two first starts fails", seriesGo, `if errors.Is(err, ErrExists) {`, `if false {`, "TestOtherPeriod"},
+	{"a record without a start is refused", seriesGo, `recorded != anyStart`, `anyStart > 0`, "TestOtherPeriod"},
 	{"who is behind gets no number", seriesGo, `if !errors.Is(err, ErrEnd) {`, `if !errors.Is(err, ErrEnd) || true {`, "TestTwoProcessesAroundMidnight"},
 	{"numbers of one period in another", seriesGo, `|| !s.begin(later).Equal(later):`, `:`, "TestOtherPeriod"},
 	{"whatever the clock of the store says", seriesGo, `if s.cfg.Period != none {`, `if false {`, "TestClocksThatDiffer"},
