@@ -15,6 +15,7 @@ func NewOf(store numbers.Store, cfg Of) (*Issuer, error) {
 		cfg.Ready = func() (int64, error) { return math.MaxInt64, nil }
 	}
 	cfg.Layout = cfg.Layout.WithDefaults()
+	cfg.Last = cfg.Layout.Workers()
 	return newIssuer(store, cfg)
 }
 

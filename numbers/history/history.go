@@ -90,6 +90,7 @@ type setup struct {
 	Namespace          string
 	Layout             snowflake.Layout
 	Reserved, Business int64
+	Last               int64                           // the greatest worker id that the process may borrow
 	Ready              func() (until int64, err error) // their latest time in Unix ms; an error while no ids may be issued
 }
 
@@ -129,13 +130,17 @@ const readers = 1 << 20
 // is closed. By then, the center has pinned a pool without the reserved worker ids, and has found
 // the clock of this host near its own. Before that, calls for ids return the error of w. Times after
 // the end of w's last lease are an ErrTime, because others may have taken over the reserved worker
-// ids. The caller closes the worker and the store. The error of New contains all faults of cfg.
+// ids. The caller closes the worker and the store.
+//
+// The error of New contains all faults of cfg. It is also an error if Workers of w's Config leaves
+// out the reserved worker ids, which another store may count. A range that ends right before them,
+// such as 0-30 of 32, looks to New like one that contains them: do not call it then.
 func New(w *snowlease.Worker, store numbers.Store, cfg Config) (*Issuer, error) {
 	if w == nil {
 		return nil, errors.New("history: the worker is nil")
 	}
 	st := w.Status()
-	return newIssuer(store, setup{cfg, st.Namespace, w.Layout(), w.Layout().Workers() - st.Pool.Size, st.Business, func() (int64, error) { return lent(w) }})
+	return newIssuer(store, setup{cfg, st.Namespace, w.Layout(), w.Layout().Workers() - st.Pool.Size, st.Business, st.Pool.Last, func() (int64, error) { return lent(w) }})
 }
 
 // lent returns the end of the last lease, or an error until the center has lent the first worker id,
@@ -157,6 +162,8 @@ func newIssuer(store numbers.Store, cfg setup) (*Issuer, error) {
 	f := fault.Texts{In: "history: "}
 	f.Check(fault.Nil(store), "the store is nil: give one, such as Numbers of a dbseq.Center")
 	f.Check(cfg.Reserved < 1, "the worker reserves no worker ids: set Reserved in its Config")
+	top := cfg.Layout.Workers() - 1
+	f.Check(cfg.Last < top-cfg.Reserved, "the worker's range of worker ids ends at %d and leaves out the reserved ones, which another store may count: if this one counts them, let Workers of its Config end at %d", cfg.Last, top)
 	f.Check(cfg.Every < cfg.Layout.TimeUnit || cfg.Every%cfg.Layout.TimeUnit != 0, "every %v is not a whole number of the layout's time units of %v", cfg.Every, cfg.Layout.TimeUnit)
 	f.Check(cfg.Ahead < 0 || cfg.Ahead > maxAhead, "ahead %v is not 0 to %v", cfg.Ahead, maxAhead)
 	if err := f.Err(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
+	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/numbers"
@@ -254,6 +255,10 @@ func TestConfigsThatAreWrong(t *testing.T) {
 	}
 	_, err = history.New(nil, &segmentcheck.Memory{}, history.Config{})
 	require.ErrorContains(t, err, "the worker is nil")
+	w, err = snowlease.New(memcenter.New(), snowlease.Config{Namespace: "orders", Reserved: 1, Workers: "0-15"})
+	require.NoError(t, err)
+	_, err = history.New(w, &segmentcheck.Memory{}, history.Config{})
+	require.ErrorContains(t, err, "ends at 15 and leaves out the reserved ones")
 }
 
 // down is a store that always fails.

@@ -5,6 +5,7 @@ const historyGo = "numbers/history/history.go"
 // onHistory is backdated ids.
 var onHistory = list{title: "backdated ids", pkg: "numbers/history", mutants: []mutant{
 	{"a Since of decades ahead counts", historyGo, `r.First > now.Add(maxAhead+clockFault).UnixMilli()*readers {`, `r.First > math.MaxInt64-readers {`, "TestSinceThatNoProcessWrote"},
+	{"both sides of a move make backdated ids", historyGo, `cfg.Last < top-cfg.Reserved`, `top < 0`, "TestConfigsThatAreWrong"},
 	{"worker ids that live processes have", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := (n - 1) / l.PerTick()`, "TestIDsForThePast/memory"},
 	{"reserved worker ids from the bottom up", historyGo, `worker := l.Workers() - 1 - (n-1)/l.PerTick()`, `worker := l.Workers() - i.cfg.Reserved + (n-1)/l.PerTick()`, "TestNoIDTwiceAcrossEras"},
 	{"each namespace has counters of its own", historyGo, `numberstore.Key("", "past."+counting+".")`, `numberstore.Key("", cfg.Namespace+counting+".")`, "TestNoIDTwiceAcrossEras"},
