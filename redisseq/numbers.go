@@ -58,7 +58,8 @@ func Numbers(client redis.UniversalClient, opts ...Option) (numbers.Store, error
 // one, so numbers ascend across all of them. When the next segment becomes current, one process
 // fetches another in the background, so at a steady rate no process waits for the store.
 //
-// The state is one hash, snowlease:{ns}:dispenser:name, without a TTL. It may be deleted at any time.
+// The state is one hash, snowlease:{ns}:dispenser:name, without a TTL. It may be deleted at any
+// time, which skips its numbers.
 //
 // Whatever Redis loses, no number is issued twice as long as the store keeps acknowledged
 // reservations. The store reserves each number once, and each reservation is installed in Redis
@@ -67,12 +68,15 @@ func Numbers(client redis.UniversalClient, opts ...Option) (numbers.Store, error
 // briefly, the script drops its segments and continues with a new one above them: numbers are
 // skipped, and never go back. This needs the right to INFO. If Redis never loses an acknowledged
 // write, WithDurable turns the comparison off; a loss of all data is detected even then. There
-// are two limits:
+// are three limits:
 //
 //   - Old data loaded into a running Redis (RESTORE, DEBUG RELOAD NOSAVE) is not detected by
 //     processes that have no numbers yet. Delete the hash afterward.
 //   - While two masters accept writes at the same time, each hands out its own segments. Numbers are
 //     still unique, but not in order.
+//   - If the store is restored from a backup, the hash has numbers that the store may issue again.
+//     Stop the processes, delete the hash, and continue the name in the store above all numbers in
+//     use (snowlease segment advance).
 func Dispenser(client redis.UniversalClient, store numbers.Store, cfg numbers.SegmentConfig, opts ...Option) (numbers.Store, error) {
 	d, err := redisnumbers.NewDispenser(client, store, cfg, option.All[redisconn.Conn](opts))
 	if err != nil {
