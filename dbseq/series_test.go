@@ -47,8 +47,8 @@ func gapless(t testing.TB, e engine, dsn string, cfg numbers.SeriesConfig) (*sql
 	return pool, store, openSeries(t, store, cfg)
 }
 
-// TestSeriesOfAnotherPeriod: a process whose periods or start differ is refused at its start, and one that runs
-// goes on. With the row that the error names deleted, the next one runs.
+// TestSeriesOfAnotherPeriod: a process whose periods or start differ is refused at its start, and so is
+// a segment that has the name of a scope. One that runs goes on. With the row that the error names deleted, the next one runs.
 func TestSeriesOfAnotherPeriod(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
@@ -60,6 +60,8 @@ func TestSeriesOfAnotherPeriod(t *testing.T) {
 			_, err := numbers.OpenSeries(t.Context(), store, other)
 			require.ErrorIs(t, err, lease.ErrSetup)
 			require.ErrorContains(t, err, "/period.shop.invoices")
+			_, err = numbers.OpenSegment(t.Context(), store, numbers.SegmentConfig{Namespace: "shop", Name: "invoices.acme", Strict: i%2 == 0})
+			require.ErrorContains(t, err, `it is a scope of series "invoices"`)
 			require.NoError(t, runs.Fill(t.Context(), fmt.Sprint(i), make([]numbers.Number, 1)))
 			rawExec(t, db, "DELETE FROM snowlease_segment WHERE name = '/period.shop.invoices'")
 		}

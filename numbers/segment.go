@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/fault"
@@ -73,17 +74,37 @@ func NewSegment(store Store, cfg SegmentConfig) (*Segment, error) {
 func (i *Segment) reserve(ctx context.Context, n, above int64) (numberstore.Range, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
+	if err := i.apart(ctx, above); err != nil {
+		return numberstore.Range{}, err
+	}
 	return i.store.Reserve(ctx, i.cfg.request(n, above))
+}
+
+// apart returns an error, before the first request, if the name is that of a scope of a series on
+// record.
+func (i *Segment) apart(ctx context.Context, above int64) error {
+	series, _, dot := strings.Cut(i.cfg.Name, ".")
+	store, ok := i.store.(numberstore.Reader)
+	if !ok || !dot || above > 0 || len(series) > maxName {
+		return nil
+	}
+	_, err := store.HighWater(ctx, numberstore.Periods+i.cfg.Namespace+"."+series)
+	if err == nil {
+		err = fmt.Errorf("it is a scope of series %q, whose numbers it would take: choose another name: %w", series, lease.ErrSetup)
+	} else if errors.Is(err, ErrUnknown) {
+		err = nil
+	}
+	return err
 }
 
 // Start starts a goroutine that prefetches until Close. It waits for the first numbers until
 // ctx ends, and retries if the store fails. After an error, the Segment is closed. In strict
-// order, Start queries the store once, and only a lease.ErrSetup is an error: a missing name
+// order, Start only looks at the store, and only a lease.ErrSetup is an error: a missing name
 // becomes an error of the first Next. A second Start before Close is an error and changes
 // nothing.
 //
 // Errors: ErrUnknown, ErrEnd and ErrClosed, without waiting. ErrUnavailable when ctx ends, or
-// immediately with a lease.ErrSetup of the store, such as for a wrong password.
+// immediately with a lease.ErrSetup, such as for a wrong password or the name of a scope of a Series.
 func (i *Segment) Start(ctx context.Context) error {
 	i.of.Reopen()
 	if err := i.of.Start(ctx); err != nil {
@@ -107,6 +128,9 @@ func (i *Segment) look(ctx context.Context) error {
 		if _, err := store.HighWater(ctx, i.cfg.key()); errors.Is(err, lease.ErrSetup) {
 			return err
 		}
+	}
+	if err := i.apart(ctx, 0); errors.Is(err, lease.ErrSetup) {
+		return err
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 // to Redis. It also asks Redis, whose errors it returns.
 func (d *Dispenser) HighWater(ctx context.Context, name string) (given int64, err error) {
 	err = d.leave(ctx, name, rand.Text()) // Redis has selected nobody with that random name to fetch
-	if reader, ok := d.store.(numberstore.Reader); ok && err == nil {
+	if reader, ok := d.store.(numberstore.Reader); ok && (err == nil || errors.Is(err, numberstore.ErrUnknown)) {
 		given, err = reader.HighWater(ctx, name)
 	}
 	return given, err

@@ -111,6 +111,9 @@ func (s *Store) run(ctx context.Context, verb, does string, r numberstore.Reques
 // deal runs a script on the key of a name, and parses its reply.
 func deal(ctx context.Context, c *redisconn.Conn, call redisconn.Call, what string, to ...*int64) error {
 	namespace, name, _ := strings.Cut(call.Name, "/")
+	if namespace == "" { // such as a record of a series; the user may have no right to the key
+		return fmt.Errorf("%w: %q is kept in SQL", numberstore.ErrUnknown, call.Name)
+	}
 	key := c.Key(namespace, what+":"+name)
 	call.Keys, call.Read = []string{key}, func(r redisconn.Reply) error { return r.Ints(to...) }
 	call.Remedy = fmt.Sprintf("give the key %s another prefix if it is not snowlease's; if it is, delete it", key)

@@ -199,17 +199,20 @@ func TestServerThatDoesNotTellItsRunID(t *testing.T) {
 	})
 }
 
-// Redis cannot tie one name to another, so it refuses rather than reserve without it.
+// Redis cannot tie one name to another, so it refuses rather than reserve without it, and has no series.
 func TestBesideIsRefused(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1}) // nobody is asked
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	store, err := redisnumbers.New(client)
 	require.NoError(t, err)
-	front := dispenser(t, client, &segmentcheck.Memory{}, ordered(10))
-	for _, s := range []numbers.Store{store, front} {
+	m := new(segmentcheck.Memory)
+	require.NoError(t, m.Create(t.Context(), "/period.shop.orders", 1))
+	for s, want := range map[numbers.Store]error{store: numbers.ErrUnknown, dispenser(t, client, m, ordered(10)): nil} {
 		_, err := s.Reserve(t.Context(), numberstore.Request{Name: "shop/orders", N: 1, Start: 1, Max: 10, Create: true, Beside: "other"})
 		require.ErrorIs(t, err, numberstore.ErrRequest)
 		require.ErrorContains(t, err, "use SQL")
+		_, err = s.(numberstore.Reader).HighWater(t.Context(), "/period.shop.orders")
+		require.ErrorIs(t, err, want)
 	}
 }

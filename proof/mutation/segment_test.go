@@ -56,6 +56,8 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"a process with another period starts", seriesGo, `recorded != own &&`, `recorded < 0 &&`, "TestSeriesOfAnotherPeriod/sqlite"},
 	{"a process with another zone starts", seriesGo, `"%s %s %s", c.Period, zone`, `"%s %.0s %s", c.Period, zone`, "TestSeriesOfAnotherPeriod/sqlite"},
 	{"a process with another start starts", seriesGo, `" %d", c.Start)`, `" %.0s", c.Zone)`, "TestSeriesOfAnotherPeriod/sqlite"},
+	{"a segment takes numbers of a scope", "numbers/segment.go", `err := i.apart(ctx, above)`, `err := error(nil)`, "TestSeriesOfAnotherPeriod/sqlite"},
+	{"a strict segment takes numbers of a scope", "numbers/segment.go", `err := i.apart(ctx, 0)`, `err := error(nil)`, "TestSeriesOfAnotherPeriod/sqlite"},
 	{"a call creates a name twice", segmentsGo, `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
 }}
 
@@ -80,6 +82,7 @@ var onSeries = list{title: "series", pkg: "numbers", mutants: []mutant{
 var onRedisSegments = list{title: "redis segments and dispenser", pkg: "internal/redisnumbers", loaders: []mutant{luaLoader}, mutants: []mutant{
 	// Segments.
 	{"a name beside is not looked at", "internal/redisnumbers/store.go", `if r.Beside != "" {`, `if false {`, "TestBesideIsRefused"},
+	{"a record of a series is looked for in Redis", "internal/redisnumbers/store.go", `if namespace == "" {`, `if false {`, "TestBesideIsRefused"},
 	{"what is reserved is not noted", reserveLua, `'given', last, 'run'`, `'run'`, contractOnMini},
 	{"what a caller knows is not heeded", reserveLua, `if not given or less(given, above) then`, `if not given or verb ~= 'reserve' and less(given, above) then`, contractOnMini},
 	{"numbers above the last", reserveLua, `if less(max, last) then last = max end`, ``, contractOnMini},
