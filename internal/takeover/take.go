@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/snowlease/snowlease/internal/bounded"
@@ -63,10 +62,9 @@ func (e *LiveError) Error() string {
 // unless the error reports that the old side is retired, and until when to wait. Its errors are:
 //
 //   - *LiveError, if a worker id is in use.
-//   - *lease.MismatchError, if a side differs from the pin of its namespace, or is retired. If the
-//     old side was retired for the new namespace, by a Take that failed or whose answer was lost,
-//     that is not an error: Take raises the new side above all times that old processes may have
-//     used since.
+//   - *lease.MismatchError, if a side differs from the pin of its namespace, or is retired. For an
+//     old side that is retired, as after a Take whose answer was lost, the error reports which
+//     time lies above all of its ids. Nothing is taken over from it.
 //   - *lease.QuarantineError, if a center may have lost records of grants.
 //   - migrate.ErrNoPlan, if the layout changes and new ids would not all be larger than
 //     old ones.
@@ -74,12 +72,8 @@ func (e *LiveError) Error() string {
 func Take(ctx context.Context, old, next Side) (r Report, err error) {
 	held := &hold{Side: old}
 	err = held.seal(ctx, &r)
-	if old.retiredFor(next, err) {
-		if late := held.outlast(ctx, next, &r); late != nil {
-			return Report{}, fmt.Errorf("%w; if a takeover has succeeded, there is nothing to do; otherwise stop the new processes and run it again: %w", err, late)
-		}
-		r.Retired = true
-		return r, nil
+	if err != nil {
+		err = old.retired(ctx, err)
 	}
 	if err == nil {
 		err = next.raise(ctx, held, &r)
@@ -167,15 +161,23 @@ func (s Side) operator() lease.Operator { return s.Center.Extras().Operator }
 // whole reports whether the side has all of its worker ids.
 func (s Side) whole() bool { return s.Request.First <= 0 && s.Request.Last >= s.Request.Pool-1 }
 
-// retiredFor reports whether err means that a Take to next has retired the whole side. Centers
-// truncate long reasons, some with dots.
-func (s Side) retiredFor(next Side, err error) bool {
-	m := (*lease.MismatchError)(nil)
-	if !errors.As(err, &m) || !m.Stored.Retired || !s.whole() {
-		return false
+// retired returns err, or if the side is retired, that and from when new processes may start.
+func (s Side) retired(ctx context.Context, err error) error {
+	rec, unknown := s.operator().Record(ctx, s.Request.Namespace)
+	if unknown != nil || !rec.Pin.Retired {
+		return err
 	}
-	is, _, cut := strings.Cut(m.Stored.Reason, "...")
-	return is == next.reason() || (cut || len(is) > 200) && strings.HasPrefix(next.reason(), is)
+	err = &lease.MismatchError{Namespace: s.Request.Namespace, Stored: rec.Pin, Asked: s.Request.Pin()}
+	slots, failed := s.settled(ctx)
+	if failed != nil {
+		return fmt.Errorf("takeover: nothing is left to take over: %w; its worker ids are not listed: %w", err, failed)
+	}
+	last := rec.Quarantine
+	for _, slot := range slots {
+		last = max(last, slot.Expires, slot.HighWater)
+	}
+	return fmt.Errorf("takeover: nothing is left to take over: %w; if the takeover to it failed, start no new process there before its center's clock is past %s; if it succeeded, there is nothing to do",
+		err, time.UnixMilli(last).UTC().Format(time.RFC3339Nano))
 }
 
 // reason returns the reason for which the old side is retired for s.

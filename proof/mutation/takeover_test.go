@@ -14,7 +14,8 @@ var onTakeover = list{title: "takeover", pkg: "internal/takeover", mutants: []mu
 	{"what is borrowed is not renewed", takeGo, `if _, err := old.keep(ctx, old.pace()); err != nil {`, `if err := ctx.Err(); err != nil {`, "TestSlowTake"},
 	{"a process that started before the old side was retired", takeGo, `err = held.outlast(ctx, next, &r)`, `_ = held.outlast`, "TestTakeIsPausedBeforeItRetires"},
 	{"a layout whose ids begin below the old ones", takeGo, `err = migrate.Follows(s.Layout, old.Layout, time.UnixMilli(max(g.Floor, r.Mark)+1))`, `_ = migrate.Follows`, "TestTakeRefuses/ids of the new layout below"},
-	{"other tables of a database are the same new side", "internal/sqlconn/conn.go", `c.Set.Prefix != defaultPrefix`, `false`, "TestTakeRetires"},
+	{"a retired side is taken over like another one that fails", takeGo, `!rec.Pin.Retired`, `rec.Pin.Retired`, "TestTakeIsPausedBeforeItRetires"},
+	{"ids of a process that started before the old side was retired are forgotten", takeGo, `last = max(last, slot.Expires, slot.HighWater)`, `_ = slot`, "TestTakeIsPausedBeforeItRetires"},
 	{"ranges that share bits are apart", apartGo, `if lastA < firstB || lastB < firstA {`, `if lastA/2 < firstB || lastB/2 < firstA {`, "TestApart"},
 	{"layouts that put the time elsewhere are apart", apartGo, ` || migrate.Below(a) != migrate.Below(b)`, ``, "TestApart"},
 }}

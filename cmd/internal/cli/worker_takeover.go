@@ -16,7 +16,7 @@ import (
 
 func takeoverCommand(p program) *cobra.Command {
 	var (
-		old                                          = storeFlags{timeout: 5 * time.Minute} // a second call may have to wait for max-ttl
+		old                                          = storeFlags{timeout: 5 * time.Minute} // it may have to wait for max-ttl
 		store, namespace, prefix, workers, toWorkers string
 		check                                        bool
 	)
@@ -35,7 +35,7 @@ with its configuration. With --workers, the old worker ids stay borrowed for max
 
 Takeover exits with 3 if a worker id is in use: stop its process or wait, and run takeover
 again. A failed takeover changes nothing, unless the error reports that the old side is
-retired.
+retired: then it says from when new processes may start.
 
 With --check, takeover changes nothing, and exits with 3 if both sides can issue equal ids.
 If they cannot, old and new processes may run side by side.`,
@@ -63,11 +63,11 @@ If they cannot, old and new processes may run side by side.`,
 			}
 			return old.with(cmd, func(_ context.Context, from *target.Opened) error {
 				return next.with(cmd, func(ctx context.Context, to *target.Opened) error { //nolint:contextcheck // the context of the command
-					b, err := sideOf(ctx, to, namespace, "to-workers", toWorkers, nil)
+					b, err := sideOf(ctx, to, namespace, "to-workers", toWorkers, true)
 					if err != nil {
 						return err
 					}
-					a, err := sideOf(ctx, from, old.namespace, "workers", workers, &b)
+					a, err := sideOf(ctx, from, old.namespace, "workers", workers, check)
 					if err != nil {
 						return err
 					}
@@ -115,21 +115,16 @@ func takeOver(ctx context.Context, old, next takeover.Side, check bool) (string,
 }
 
 // sideOf returns a side of the takeover: the worker ids of a namespace, with the request of a
-// member that matches its pin. The pin of a retired namespace lacks the layout; if next has
-// taken it over, the layout of next takes its place.
-func sideOf(ctx context.Context, o *target.Opened, namespace, flag, workers string, next *takeover.Side) (s takeover.Side, err error) {
+// member that matches its pin. Unless it must be open, the side may be a retired one, for takeover.Take
+// to refuse: its pin lacks the layout.
+func sideOf(ctx context.Context, o *target.Opened, namespace, flag, workers string, open bool) (s takeover.Side, err error) {
 	rec, err := o.Record(ctx, namespace)
 	if err != nil {
 		return s, fmt.Errorf("namespace %q at %s: %w", namespace, o, err)
 	}
 	pin := rec.Pin
-	if pin.Retired && next != nil {
-		slots, err := o.Slots(ctx, namespace)
-		if err != nil {
-			return s, err
-		}
-		pin = next.Request.Pin()
-		pin.Pool = max(1, int64(len(slots)))
+	if pin.Retired && !open {
+		return takeover.Side{Center: o.Center, Request: lease.Request{Namespace: namespace}}, nil
 	}
 	if err := pin.Err(); err != nil {
 		return s, fmt.Errorf("namespace %q at %s: %w", namespace, o, err)

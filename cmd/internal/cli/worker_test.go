@@ -68,7 +68,7 @@ func TestOperations(t *testing.T) {
 }
 
 // takeover hands worker ids to a namespace with more of them, first a part, then all. It fails while one
-// is in use, and can be repeated.
+// is in use, and for a retired namespace.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(s scene) {
@@ -94,10 +94,10 @@ func TestTakeover(t *testing.T) {
 		const all = "takeover --yes --namespace=bills --to-namespace=bills-2"
 		s.numbers.ok(all, `namespace "bills" is retired`)
 		s.numbers.ok("workers --namespace=bills", "retired: its worker ids were taken over by namespace \"bills-2\"")
-		s.numbers.ok(all, `namespace "bills" is retired`)
+		s.numbers.exits(exitFailed, all, `taken over by namespace "bills-2"`, "start no new process there before its center's clock is past ")
+		s.numbers.exits(exitFailed, all+" --check", "retired")
 		s.numbers.exits(exitFailed, all+"-3")
 		s.numbers.exits(exitFailed, "takeover --yes --namespace=orders-2 --to-namespace=bills", "bills")
-		s.numbers.exits(exitFailed, "takeover --yes --namespace=bills --to-namespace=orders-2", "retired")
 	})
 }
 
