@@ -22,8 +22,9 @@ type Side struct {
 // ErrNotApart is wrapped by errors of Apart.
 var ErrNotApart = errors.New("takeover: ids of both sides can be equal")
 
-// Apart returns nil if no id of one side can ever equal an id of the other. Processes of both
-// sides may then run side by side. The layouts may divide the bits below the time differently.
+// Apart returns nil if no id of one side can ever equal an id of the other, with the backdated ids of a
+// side that has the last worker id of its pool. Processes of both sides may then run side by side. The
+// layouts may divide the bits below the time differently.
 // Apart does not call the centers.
 //
 // It fails with ErrNotApart, which names the change to make.
@@ -34,11 +35,20 @@ func Apart(old, next Side) error {
 			ErrNotApart, a, b)
 	}
 	shiftA, shiftB := migrate.Below(a)-int(a.WorkerBits), migrate.Below(b)-int(b.WorkerBits)
-	firstA, lastA := old.Request.First<<shiftA, (old.Request.Last+1)<<shiftA-1
-	firstB, lastB := next.Request.First<<shiftB, (next.Request.Last+1)<<shiftB-1
+	firstA, lastA := old.Request.First<<shiftA, (old.last()+1)<<shiftA-1
+	firstB, lastB := next.Request.First<<shiftB, (next.last()+1)<<shiftB-1
 	if lastA < firstB || lastB < firstA {
 		return nil
 	}
 	return fmt.Errorf("%w: the old worker ids %d-%d have the bits of the new worker ids %d-%d; exclude these from workers of the new processes",
-		ErrNotApart, old.Request.First, old.Request.Last, firstA>>shiftB, min(lastA>>shiftB, b.Workers()-1))
+		ErrNotApart, old.Request.First, old.last(), firstA>>shiftB, min(lastA>>shiftB, b.Workers()-1))
+}
+
+// last returns the last worker id that ids of s can carry. Whoever has the last one of the pool also has
+// the reserved ones behind it, for backdated ids.
+func (s Side) last() int64 {
+	if s.Request.Last >= s.Request.Pool-1 {
+		return s.Layout.WithDefaults().Workers() - 1
+	}
+	return s.Request.Last
 }

@@ -17,5 +17,6 @@ var onTakeover = list{title: "takeover", pkg: "internal/takeover", mutants: []mu
 	{"a retired side is taken over like another one that fails", takeGo, `!rec.Pin.Retired`, `rec.Pin.Retired`, "TestTakeIsPausedBeforeItRetires"},
 	{"ids of a process that started before the old side was retired are forgotten", takeGo, `last = max(last, slot.Expires, slot.HighWater)`, `_ = slot`, "TestTakeIsPausedBeforeItRetires"},
 	{"ranges that share bits are apart", apartGo, `if lastA < firstB || lastB < firstA {`, `if lastA/2 < firstB || lastB/2 < firstA {`, "TestApart"},
+	{"reserved worker ids are apart", apartGo, `return s.Layout.WithDefaults().Workers() - 1`, `return s.Request.Last`, "TestApart"},
 	{"layouts that put the time elsewhere are apart", apartGo, ` || migrate.Below(a) != migrate.Below(b)`, ``, "TestApart"},
 }}
