@@ -37,7 +37,8 @@ type Operator interface {
 	// ids. It replaces the pin with a Retired one and leaves all other records. A process with the
 	// earlier configuration, such as one of a deployment that was rolled back, gets a MismatchError
 	// with the reason. A holder gets that error at its next renewal and uses up its range. A second
-	// call does nothing. Errors: ErrUnknown.
+	// call does nothing. Errors: ErrUnknown, and *QuarantineError if the call notices a loss of
+	// records: it then begins a quarantine, and retires nothing until it is called again.
 	Retire(ctx context.Context, namespace, reason string) error
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/snowlease/snowlease/internal/bounded"
 	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/lease"
 )
@@ -43,10 +44,21 @@ func (c *Center) Revoke(ctx context.Context, namespace string, worker, token int
 	})
 }
 
-// Retire implements lease.Operator.
+// Retire implements lease.Operator. It reads what a member with the pinned settings does, to see a loss.
 func (c *Center) Retire(ctx context.Context, namespace, reason string) error {
-	return c.operate(ctx, "retire", namespace, -1, func(ns rules.Namespace, _ int64) (rules.Namespace, error) {
-		return ns.Retire(reason)
+	ctx, cancel := bounded.Context(ctx)
+	defer cancel()
+	rec, err := c.Record(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	want := Want{Verb: "retire", Worker: -1}
+	if pin := rec.Pin; pin.Err() == nil {
+		want.Request = lease.Request{Namespace: namespace, Layout: pin.Layout, Owner: lease.NewOwner(), Pool: pin.Pool, TTL: pin.MaxTTL, MaxTTL: pin.MaxTTL, Skew: pin.Skew}
+	}
+	return c.apply(ctx, namespace, want, func(ns rules.Namespace, now int64, v View) (rules.Namespace, error) {
+		after, err := ns.Retire(now, v.Incarnation, want.Request, reason)
+		return after, c.store.Wrap(want.Verb, namespace, err)
 	})
 }
 

@@ -147,6 +147,10 @@ func (o operatorByHost) Revoke(ctx context.Context, namespace string, worker, to
 	return o.Operator.Revoke(o.c.on(ctx), namespace, worker, token)
 }
 
+func (o operatorByHost) Retire(ctx context.Context, namespace, reason string) error {
+	return o.Operator.Retire(o.c.on(ctx), namespace, reason)
+}
+
 func (p *parts) Sleep(d time.Duration) {
 	p.mu.Lock()
 	p.now = p.now.Add(d)

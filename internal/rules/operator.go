@@ -42,14 +42,19 @@ func (ns Namespace) Revoke(now, worker, token int64) (Namespace, error) {
 	}), nil
 }
 
-// Retire implements lease.Operator.Retire.
-func (ns Namespace) Retire(reason string) (Namespace, error) {
-	if ns.Meta.Pin == noPin {
+// Retire implements lease.Operator.Retire. A loss begins a quarantine instead, because nobody could
+// notice it later: req has the pinned settings, or no pool if they are not readable.
+func (ns Namespace) Retire(now int64, incarnation string, req lease.Request, reason string) (Namespace, error) {
+	switch {
+	case ns.Meta.Pin == noPin:
 		return ns, lease.ErrUnknown
+	case ns.Meta.Pin.Retired:
+		return ns, nil
+	case req.Pool > 0 && ns.loss(now, incarnation, req.Pool) != "":
+		ns, _, err := ns.Acquire(now, incarnation, req)
+		return ns, err
 	}
-	if !ns.Meta.Pin.Retired {
-		ns.Meta.Pin = lease.Pin{Retired: true, Reason: printable.Text(reason)}
-		ns.Shape = shapeOf(ns.Meta.Pin)
-	}
+	ns.Meta.Pin = lease.Pin{Retired: true, Reason: printable.Text(reason)}
+	ns.Shape = shapeOf(ns.Meta.Pin)
 	return ns, nil
 }

@@ -220,7 +220,7 @@ func TestRetiredWithoutItsRecord(t *testing.T) {
 	t.Parallel()
 	ns, g, err := opened(t).Acquire(now, "a", request(1))
 	require.NoError(t, err)
-	ns, err = ns.Retire("moved")
+	ns, err = ns.Retire(now, "a", request(2), "moved")
 	require.NoError(t, err)
 	lost, err := Decode(ns.WithoutMeta().Encode())
 	require.NoError(t, err)

@@ -22,9 +22,8 @@ type Side struct {
 // ErrNotApart is wrapped by errors of Apart.
 var ErrNotApart = errors.New("takeover: ids of both sides can be equal")
 
-// Apart returns nil if no id of one side can ever equal an id of the other, with the backdated ids of a
-// side that has the last worker id of its pool. Processes of both sides may then run side by side. The
-// layouts may divide the bits below the time differently.
+// Apart returns nil if no id of one side can ever equal an id of the other. Processes of both
+// sides may then run side by side. The layouts may divide the bits below the time differently.
 // Apart does not call the centers.
 //
 // It fails with ErrNotApart, which names the change to make.
@@ -44,8 +43,8 @@ func Apart(old, next Side) error {
 		ErrNotApart, old.Request.First, old.last(), firstA>>shiftB, min(lastA>>shiftB, b.Workers()-1))
 }
 
-// last returns the last worker id that ids of s can carry. Whoever has the last one of the pool also has
-// the reserved ones behind it, for backdated ids.
+// last returns the last worker id of all ids: who has the last one of the pool makes backdated ids
+// with the reserved ones behind it.
 func (s Side) last() int64 {
 	if s.Request.Last >= s.Request.Pool-1 {
 		return s.Layout.WithDefaults().Workers() - 1

@@ -3,6 +3,7 @@ package takeover_test
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/snowlease/snowlease/casstore"
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/rules"
 	"github.com/snowlease/snowlease/internal/takeover"
 	"github.com/snowlease/snowlease/internal/test/memcenter"
 	"github.com/snowlease/snowlease/lease"
@@ -75,12 +77,13 @@ func (o slowOperator) Retire(ctx context.Context, namespace, reason string) erro
 }
 
 // A process with the old configuration may start while Take is paused for longer than the TTL.
-// Nothing is lent on the new side within its range.
+// Nothing is lent on the new side within its range, even if its record is lost.
 func TestTakeIsPausedBeforeItRetires(t *testing.T) {
-	for name, patient := range map[string]bool{"waits": true, "may not wait": false} {
+	for _, name := range []string{"waits", "may not wait", "loss", "noticed loss"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				center := casstore.New(memcenter.NewStore())
+				patient, loss, store := name != "may not wait", strings.HasSuffix(name, "loss"), memcenter.NewStore()
+				center := casstore.New(store)
 				old, next := side(center, "old", narrow, 0, 3), side(center, "new", narrow, 0, 3)
 				for _, s := range []takeover.Side{old, next} {
 					require.NoError(t, center.Extras().Init(t.Context(), s.Request))
@@ -95,6 +98,13 @@ func TestTakeIsPausedBeforeItRetires(t *testing.T) {
 					var err error
 					late, err = center.Acquire(t.Context(), req)
 					require.NoError(t, err)
+					if loss {
+						store.Change("old", func(ns rules.Namespace) rules.Namespace { return ns.WithoutMark(late.Worker).WithoutLease(late.Worker) })
+					}
+					if name == "noticed loss" {
+						_, err = center.Acquire(t.Context(), req)
+						require.ErrorAs(t, err, new(*lease.QuarantineError))
+					}
 					if !patient {
 						time.AfterFunc(time.Second, cancel)
 					}
@@ -108,6 +118,13 @@ func TestTakeIsPausedBeforeItRetires(t *testing.T) {
 					require.ErrorAs(t, err, new(*lease.MismatchError))
 					require.ErrorContains(t, err, "is past "+time.UnixMilli(late.Ceiling).UTC().Format(time.RFC3339Nano))
 					return
+				}
+				if name == "loss" {
+					q := (*lease.QuarantineError)(nil)
+					require.ErrorAs(t, err, &q)
+					time.Sleep(q.Wait())
+					old.Center = center
+					r, err = takeover.Take(t.Context(), old, next)
 				}
 				require.NoError(t, err)
 				require.True(t, r.Retired)

@@ -62,9 +62,8 @@ func (e *LiveError) Error() string {
 // unless the error reports that the old side is retired, and until when to wait. Its errors are:
 //
 //   - *LiveError, if a worker id is in use.
-//   - *lease.MismatchError, if a side differs from the pin of its namespace, or is retired. For an
-//     old side that is retired, as after a Take whose answer was lost, the error reports which
-//     time lies above all of its ids. Nothing is taken over from it.
+//   - *lease.MismatchError, if a side differs from the pin of its namespace, or is retired. Of an
+//     old side it then says from when new processes may start, if the Take that retired it failed.
 //   - *lease.QuarantineError, if a center may have lost records of grants.
 //   - migrate.ErrNoPlan, if the layout changes and new ids would not all be larger than
 //     old ones.
@@ -101,26 +100,30 @@ type hold struct {
 }
 
 // outlast raises the new side above the ids of processes that borrowed between sealed and
-// retire. Both need time, and a Take may be paused there for longer than a TTL.
+// retire, on record or not. Both need time, and a Take may be paused there for longer than a TTL.
 func (h *hold) outlast(ctx context.Context, next Side, r *Report) error {
 	slots, err := h.settled(ctx)
-	if err != nil {
+	rec, unread := h.operator().Record(ctx, h.Request.Namespace)
+	if err = cmp.Or(err, unread); err != nil {
 		return fmt.Errorf("takeover: the old side is retired, but its worker ids are not listed: wait %v before the new side starts: %w", h.Request.MaxTTL, err)
 	}
-	var late lease.Slot
+	late := ""
 	for _, slot := range slots {
 		i := slot.Worker - h.Request.First
 		own := i >= 0 && i < int64(len(h.grants)) && slot.Token == h.grants[i].Token
 		if !own && i >= 0 && slot.Worker <= h.Request.Last && max(slot.Expires, slot.HighWater) > r.Mark {
-			late, r.Mark = slot, max(slot.Expires, slot.HighWater)
+			late, r.Mark = fmt.Sprintf("worker id %d was lent to %q", slot.Worker, slot.Holder), max(slot.Expires, slot.HighWater)
 		}
 	}
-	if late == (lease.Slot{}) {
+	if rec.Quarantine > r.Mark {
+		late, r.Mark = "records were lost", rec.Quarantine
+	}
+	if late == "" {
 		return nil
 	}
 	if err := next.raise(ctx, &hold{Side: h.Side}, r); err != nil {
-		return fmt.Errorf("takeover: the old side is retired, but worker id %d was lent to %q in the meantime; start no new process before %s: %w",
-			late.Worker, late.Holder, time.UnixMilli(r.Mark+1).UTC().Format(time.RFC3339Nano), err)
+		return fmt.Errorf("takeover: the old side is retired, but %s in the meantime; start no new process before %s: %w",
+			late, time.UnixMilli(r.Mark+1).UTC().Format(time.RFC3339Nano), err)
 	}
 	return nil
 }
@@ -161,7 +164,7 @@ func (s Side) operator() lease.Operator { return s.Center.Extras().Operator }
 // whole reports whether the side has all of its worker ids.
 func (s Side) whole() bool { return s.Request.First <= 0 && s.Request.Last >= s.Request.Pool-1 }
 
-// retired returns err, or if the side is retired, that and from when new processes may start.
+// retired returns err, or that the side is retired, and the latest time of its ids.
 func (s Side) retired(ctx context.Context, err error) error {
 	rec, unknown := s.operator().Record(ctx, s.Request.Namespace)
 	if unknown != nil || !rec.Pin.Retired {

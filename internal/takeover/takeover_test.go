@@ -57,11 +57,10 @@ func TestApart(t *testing.T) {
 	other := wide
 	other.Epoch++
 	shifted := snowflake.Layout{TimeBits: 41, WorkerBits: 4, SequenceBits: 5}.WithDefaults()
-	reserves := func(first, last int64) takeover.Side {
-		s := side(nil, "a", wide, first, last)
-		s.Request.Pool = 14
-		return s
-	}
+	part := side(nil, "a", wide, 8, 12) // 13 is the last worker id of its pool
+	part.Request.Pool = 14
+	reserves := part
+	reserves.Request.Last = 13
 	for _, c := range []struct {
 		old, next takeover.Side
 		fault     string
@@ -71,10 +70,9 @@ func TestApart(t *testing.T) {
 		{side(nil, "a", narrow, 0, 1), side(nil, "b", wide, 7, 15), "the bits of the new worker ids 0-7"},
 		{side(nil, "a", narrow, 3, 3), side(nil, "b", wide, 0, 12), "the bits of the new worker ids 12-15"},
 		{side(nil, "a", wide, 1, 4), side(nil, "b", narrow, 1, 3), "the bits of the new worker ids 0-1"},
-		{reserves(8, 12), side(nil, "b", wide, 13, 15), ""},
-		{reserves(8, 13), side(nil, "b", wide, 14, 15), "the old worker ids 8-15 have the bits"},
-		{side(nil, "a", narrow, 3, 3), reserves(0, 11), ""},
-		{side(nil, "a", wide, 15, 15), reserves(8, 13), "the bits of the new worker ids 15-15"},
+		{part, side(nil, "b", wide, 13, 15), ""},
+		{reserves, side(nil, "b", wide, 14, 15), "the old worker ids 8-15 have the bits"},
+		{side(nil, "a", wide, 15, 15), reserves, "the bits of the new worker ids 15-15"},
 		{side(nil, "a", narrow, 0, 0), side(nil, "b", other, 8, 15), "the same epoch"},
 		{side(nil, "a", narrow, 0, 0), side(nil, "b", shifted, 8, 15), "number of bits below the time"},
 	} {

@@ -89,12 +89,14 @@ func operating() []promise {
 			require.NoError(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token))
 			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token), lease.ErrLost)
 		}},
-		{says: "a revoked worker id hides no loss", prove: func(t *testing.T, b *bench) {
+		{says: "nothing that is revoked or retired hides a loss", prove: func(t *testing.T, b *bench) {
 			s, op := b.open(t, 1, above), operator(t, b)
 			g := s.acquire()
 			b.Drop(t, s.base.Namespace, OneMark)
 			require.ErrorIs(t, op.Revoke(t.Context(), s.base.Namespace, g.Worker, g.Token), lease.ErrLost)
+			require.ErrorAs(t, op.Retire(t.Context(), s.base.Namespace, "moved"), new(*lease.QuarantineError))
 			s.requireQuarantine(exact)
+			require.NoError(t, op.Retire(t.Context(), s.base.Namespace, "moved"), "the loss is on record")
 		}},
 		{says: "a retired namespace lends nothing and says why", prove: func(t *testing.T, b *bench) {
 			s, op := b.open(t, 2), operator(t, b)

@@ -25,14 +25,15 @@ var onParts = list{title: "parts", pkg: "internal/engine", killers: "Test", muta
 	{"a renewal does not compare its own record", splitGo, `map[string]string{rules.MetaPart: k.meta, name: k.slot}, map[string]string{name: parts[name]})`, `map[string]string{rules.MetaPart: k.meta}, map[string]string{name: parts[name]})`, "PartsRenewalAfterARestore"},
 	{"a renewal ignores that its context has ended", splitGo, ` || ctx.Err() != nil {`, ` {`, "ContractOfParts/lease/a call fails when its context has ended"},
 	{"a part that was lost is not created again", "internal/rules/loss.go", `s.Token = ns.Meta.Quarantine`, `s.Token = 0`, "ContractOfParts/lease/what was lost shows the pin when it is created again"},
-	{"a revoked worker id hides a loss", operatorGo, `!s.HasLease || !s.HasMark ||`, ``, "OperatorOfParts/operator/a revoked worker id hides no loss"},
+	{"a revoked worker id hides a loss", operatorGo, `!s.HasLease || !s.HasMark ||`, ``, "OperatorOfParts/operator/nothing that is revoked or retired hides a loss"},
 	{"no part shows that the namespace is retired", splitGo, ` || after.Shape != before.Shape)`, `)`, "OperatorOfParts/operator/a retired namespace lends nothing and says why"},
 	{"a missing part counts as never lent", partsGo, `|| m.Lent[w/8]>>(w%8)&1 == 0`, `|| true`, "ContractOfParts/lease/the loss of a slot is seen by acquire"},
 	{"a revoked worker id is free at once", operatorGo, `Expires: min(s.Expires, freed(now)), Mark: s.Mark, Hold: s.Hold, Used: s.Used}`, `Expires: min(s.Expires, freed(now)), Mark: now, Hold: s.Hold, Used: s.Used}`, "OperatorOfParts/operator/a revoked worker id is not lent before its mark has passed"},
 	{"a revoked worker id can be renewed", operatorGo, `Token: s.Token, Expires: min(s.Expires, freed(now)), Mark: s.Mark, Hold: s.Hold, Used: s.Used}`, `Owner: s.Owner, Token: s.Token, Expires: s.Expires, Mark: s.Mark, Hold: s.Hold, Used: s.Used}`, "OperatorOfParts/operator/a revoked worker id is not lent before its mark has passed"},
 	{"revoked under any token", operatorGo, ` || s.Token != token {`, ` {`, "OperatorOfParts/operator/Revoke needs the token on record and works once"},
 	{"a quarantine by hand without the skew", operatorGo, `max(ns.Meta.Quarantine, QuarantineEnd(now, pin))`, `now+ms(pin.MaxTTL)`, "OperatorOfParts/operator/a quarantine by hand lasts, and holders continue above it"},
-	{"another reason for a namespace that is retired", operatorGo, `if !ns.Meta.Pin.Retired {`, `if true {`, "OperatorOfParts/operator/a retired namespace lends nothing and says why"},
+	{"a loss is hidden by who retires the namespace", operatorGo, `case req.Pool > 0 && ns.loss(now, incarnation, req.Pool) != "":`, `case false:`, "OperatorOfParts/operator/nothing that is revoked or retired hides a loss"},
+	{"another reason for a namespace that is retired", operatorGo, `case ns.Meta.Pin.Retired:`, `case false:`, "OperatorOfParts/operator/a retired namespace lends nothing and says why"},
 }}
 
 // onRecord is what keeps a namespace in one record.

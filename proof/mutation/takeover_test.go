@@ -16,6 +16,7 @@ var onTakeover = list{title: "takeover", pkg: "internal/takeover", mutants: []mu
 	{"a layout whose ids begin below the old ones", takeGo, `err = migrate.Follows(s.Layout, old.Layout, time.UnixMilli(max(g.Floor, r.Mark)+1))`, `_ = migrate.Follows`, "TestTakeRefuses/ids of the new layout below"},
 	{"a retired side is taken over like another one that fails", takeGo, `!rec.Pin.Retired`, `rec.Pin.Retired`, "TestTakeIsPausedBeforeItRetires"},
 	{"ids of a process that started before the old side was retired are forgotten", takeGo, `last = max(last, slot.Expires, slot.HighWater)`, `_ = slot`, "TestTakeIsPausedBeforeItRetires"},
+	{"a loss that others noticed before the old side was retired", takeGo, `if rec.Quarantine > r.Mark {`, `if false {`, "TestTakeIsPausedBeforeItRetires/noticed loss"},
 	{"ranges that share bits are apart", apartGo, `if lastA < firstB || lastB < firstA {`, `if lastA/2 < firstB || lastB/2 < firstA {`, "TestApart"},
 	{"reserved worker ids are apart", apartGo, `return s.Layout.WithDefaults().Workers() - 1`, `return s.Request.Last`, "TestApart"},
 	{"layouts that put the time elsewhere are apart", apartGo, ` || migrate.Below(a) != migrate.Below(b)`, ``, "TestApart"},

@@ -31,7 +31,8 @@ database or mode. A process that starts with the old configuration, for example 
 rollback, fails with the given reason.
 
 A takeover of a whole namespace retires it automatically. Retire cannot be undone.
-Processes that still hold a worker id continue up to their ceilings.`,
+Processes that still hold a worker id continue up to their ceilings. If retire reports a
+quarantine, records were lost: run it again when their ids are no longer in use.`,
 		Example: `  snowlease retire --namespace orders --reason 'moved to namespace orders-2'`,
 	}, c)
 	cmd.Flags().StringVar(&reason, "reason", p.Name+" retire", "reason to show to processes that still start there")
