@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -344,7 +345,8 @@ func TestInitInSteps(t *testing.T) {
 			lost := false
 			redisseq.Client(c).AddHook(redistest.Hook(func(cmds []redis.Cmder, call func() error) error {
 				err := call()
-				if step, ok := cmds[0].(*redis.Cmd); !ok || lost || fmt.Sprint(step.Val()) != "[OK 4096 4097 4097]" {
+				// The client repeats a first step whose reply is late, and the center goes on with the second one.
+				if step, ok := cmds[0].(*redis.Cmd); !ok || lost || !slices.Contains([]string{"[OK 4096 4097 4097]", "[OK 8192 8193 8193]"}, fmt.Sprint(step.Val())) {
 					return err
 				}
 				lost = true
