@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +31,9 @@ func (ns Namespace) look(now int64, incarnation string, known lease.Pin, req lea
 		ns.Meta.Incarnation = incarnation
 	}
 	ns.Meta.Pin = pin
-	ns.Shape = cmp.Or(ns.Shape, shapeOf(pin))
+	if ns.Shape == "" {
+		ns.Shape = shapeOf(pin)
+	}
 	if reason == "" {
 		return ns, pin, nil
 	}
