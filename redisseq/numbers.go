@@ -33,7 +33,8 @@ var ErrChanged = redisnumbers.ErrChanged
 //     above all numbers in use or reserved ahead.
 //   - On a server other than the recorded one, calls return ErrChanged until an administrator
 //     advances the name (snowlease segment advance). If Redis loses no acknowledged write,
-//     WithDurable turns this check off.
+//     WithDurable turns this check off, and no server is recorded: without it again, the name must
+//     be advanced first.
 //   - Each request contains the greatest number that the process has received, and the store continues
 //     above it.
 func Numbers(client redis.UniversalClient, opts ...Option) (numbers.Store, error) {

@@ -14,12 +14,12 @@ if verb == 'look' then return { 'OK', given, given } end
 if not given or less(given, above) then given = above end
 local last = given
 if verb == 'reserve' then
-  -- An empty incarnation is that of a name that was used without comparing.
-  if incarnation ~= '' and run ~= '' and run ~= incarnation then return { 'CHANGED', run, incarnation } end
+  -- The run of a name that was used without comparing is empty: the record may be older than the first comparison.
+  if incarnation ~= '' and run ~= incarnation then return { 'CHANGED', run or '', incarnation } end
   if not less(given, max) then return { 'END', given } end
   last = plus(given, n)
   if less(max, last) then last = max end
 end
-if verb ~= 'reserve' or incarnation ~= '' then run = incarnation end
+if verb ~= 'reserve' then run = incarnation end
 redis.call('HSET', key, 'given', last, 'run', run or '')
 return { 'OK', given, last }

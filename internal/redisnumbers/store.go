@@ -1,6 +1,7 @@
 package redisnumbers
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -129,7 +130,7 @@ func deal(ctx context.Context, c *redisconn.Conn, call redisconn.Call, what stri
 		case r[0] == "END" && len(r) == 2:
 			return fmt.Errorf("%w: %q at %s is at %s", numberstore.ErrEnd, call.Name, c, r[1])
 		case r[0] == "CHANGED" && len(r) == 3:
-			return c.Wrap(call.Verb, call.Name, fmt.Errorf("%w: it was %q and is %q", ErrChanged, printable.Text(r[1]), printable.Text(r[2])))
+			return c.Wrap(call.Verb, call.Name, fmt.Errorf("%w: it was %q and is %q", ErrChanged, cmp.Or(printable.Text(r[1]), "not compared (durable)"), printable.Text(r[2])))
 		}
 		return nil
 	}

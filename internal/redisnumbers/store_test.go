@@ -49,14 +49,18 @@ func TestSegmentsKeepTheContract(t *testing.T) {
 	})
 }
 
-// TestSegmentsComparedFromNowOn: a name that was used without comparing incarnations goes on when they are.
-func TestSegmentsComparedFromNowOn(t *testing.T) {
+// TestSegmentsNotComparedBefore: the record of a name that was used without comparing incarnations may be
+// older than the first comparison.
+func TestSegmentsNotComparedBefore(t *testing.T) {
 	t.Parallel()
 	redistest.EachEngine(t, func(t *testing.T, s *redistest.Store) {
 		never, err := redisnumbers.New(s.Client(t), option.All[redisconn.Conn](s.Options), redisseq.WithDurable(true))
 		require.NoError(t, err)
 		require.NoError(t, never.Create(t.Context(), "shop/orders", 1))
 		compared := newStore(t, s)
+		_, err = compared.Reserve(t.Context(), asking(1))
+		require.ErrorIs(t, err, redisnumbers.ErrChanged)
+		require.NoError(t, compared.Advance(t.Context(), "shop/orders", 9))
 		for _, n := range []*redisnumbers.Store{never, compared, never, compared} {
 			_, err := n.Reserve(t.Context(), asking(10))
 			require.NoError(t, err)

@@ -29,7 +29,9 @@
 //
 // A change of the namespace, of Reserved, of Every, of the layout or of the store begins a new
 // Since. Before that time, every process that used the reserved worker ids under the old
-// settings must have stopped. The steps are in docs/upgrade.md in the repository.
+// settings must have stopped. Do not come back to former settings: their Since is still on record,
+// and their counters know nothing of ids issued since. The steps are in docs/upgrade.md in the
+// repository.
 //
 // # Rates
 //

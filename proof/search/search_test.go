@@ -20,18 +20,15 @@ var known = []uint64{7_640, 9_440, 13_854, 27_660, 91_013}
 // TestSearch checks that no seed leads to a worker id twice.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		*count = min(*count, 1000)
-	}
 	all := make([]uint64, 50)
 	for i := range all {
 		all[i] = uint64(i)
 	}
-	for i := range uint64(len(known)) + *count {
-		seed := *first + i - uint64(len(known))
-		if i < uint64(len(known)) {
-			seed = known[i]
-		}
+	seeds := slices.Clone(known)
+	for i := range map[bool]uint64{true: 1000, false: *count}[testing.Short()] {
+		seeds = append(seeds, *first+i)
+	}
+	for _, seed := range seeds {
 		if n, err := play(seed, all, nil); err != nil {
 			t.Fatal(report(seed, all[:n]))
 		}
