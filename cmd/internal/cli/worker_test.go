@@ -89,8 +89,8 @@ func TestTakeover(t *testing.T) {
 		s.numbers.ok(part, `namespace "orders-2" at `, `has taken over, with worker ids 512-515; namespace "orders" lends none of the old ones until `)
 		s.numbers.exits(exitNo, part, "is lent to")
 
-		s.numbers.ok("init --yes --ttl=5s --max-ttl=5s --skew=100ms --namespace=bills")
-		s.numbers.ok("init --yes --namespace=bills-2 --bits=41/6/0/16")
+		s.numbers.ok("init --yes --skew=100ms --bits=41/3/0/19 --namespace=bills")
+		s.numbers.ok("init --yes --namespace=bills-2 --bits=41/4/0/18")
 		const all = "takeover --yes --namespace=bills --to-namespace=bills-2"
 		s.numbers.ok(all, `namespace "bills" is retired`)
 		s.numbers.ok("workers --namespace=bills", "retired: its worker ids were taken over by namespace \"bills-2\"")
