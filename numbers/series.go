@@ -74,16 +74,14 @@ func (s *Series) Start(ctx context.Context) error {
 }
 
 // agree returns an error unless the periods and the start on record are those of s. The first
-// process records them. Where the record has no start, every start is right.
+// process records them.
 func (s *Series) agree(ctx context.Context) error {
 	c, h, zone := s.cfg, fnv.New64a(), s.cfg.Zone
 	if c.Period == none {
 		zone = "" // has no meaning
 	}
-	fmt.Fprintf(h, "%s %s %s", c.Period, zone, c.YearStarts)
-	anyStart, row := int64(h.Sum64()>>2), numberstore.Periods+c.Namespace+"."+c.Name
-	fmt.Fprintf(h, " %d", c.Start)
-	own := int64(h.Sum64() >> 2) // own+1 is an int64, too
+	fmt.Fprintf(h, "%s %s %s %d", c.Period, zone, c.YearStarts, c.Start)
+	own, row := int64(h.Sum64()>>2), numberstore.Periods+c.Namespace+"."+c.Name // own+1 is an int64, too
 	recorded, err := s.store.HighWater(ctx, row)
 	if errors.Is(err, ErrUnknown) {
 		recorded, err = own, s.store.Create(ctx, row, own+1)
@@ -91,7 +89,7 @@ func (s *Series) agree(ctx context.Context) error {
 			recorded, err = s.store.HighWater(ctx, row)
 		}
 	}
-	if err == nil && recorded != own && recorded != anyStart {
+	if err == nil && recorded != own {
 		err = fmt.Errorf("processes with another period, zone, year_starts or start use it, this one has period %s, zone %s, year_starts %s, start %d: use the same, give the series another name, or, to change them for all, stop all processes and delete the row %q of the table snowlease_segment: %w",
 			c.Period, c.Zone, c.YearStarts, c.Start, row, lease.ErrSetup)
 	}

@@ -296,11 +296,9 @@ func TestOtherPeriod(t *testing.T) {
 			require.Equal(t, []string{"202612-000001"}, texts(t, s, "", 1))
 		}
 	}
-	for start, record := range map[int64]int64{1: 3199646603183023474, 9: 4239547089879982093} { // the second one is without a start
-		m := &seriesStore{late: true} // another process records the period meanwhile
-		require.NoError(t, m.Create(t.Context(), "/period.shop.invoices", record))
-		openSeries(t, m, nil, numbers.SeriesConfig{Period: numbers.Day, Start: start})
-	}
+	m := &seriesStore{late: true} // another process of another version records the period meanwhile
+	require.NoError(t, m.Create(t.Context(), "/period.shop.invoices", 3199646603183023474))
+	openSeries(t, m, nil, numbers.SeriesConfig{Period: numbers.Day})
 }
 
 func TestStoreFails(t *testing.T) {
