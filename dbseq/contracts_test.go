@@ -46,17 +46,11 @@ func TestContractOddSessions(t *testing.T) {
 		"mysql serializable, ansi, +09:00, increment 2": with(engines[1], func(t testing.TB) string {
 			return isolation(t, "SERIALIZABLE") + "&sql_mode='ANSI,TRADITIONAL,NO_UNSIGNED_SUBTRACTION'&time_zone='%2B09:00'&auto_increment_increment=2"
 		}),
-		"mysql simultaneous assignment, which only MariaDB has": with(engines[1], func(testing.TB) string {
-			return "&sql_mode=IF(VERSION()LIKE'%25MariaDB%25','SIMULTANEOUS_ASSIGNMENT','')"
+		"mysql read committed, prepared, found rows, simultaneous assignment, which only MariaDB has": with(engines[1], func(t testing.TB) string {
+			return isolation(t, "READ-COMMITTED") + "&interpolateParams=false&clientFoundRows=true&sql_mode=IF(VERSION()LIKE'%25MariaDB%25','SIMULTANEOUS_ASSIGNMENT','')"
 		}),
-		"mysql read committed, prepared, found rows": with(engines[1], func(t testing.TB) string {
-			return isolation(t, "READ-COMMITTED") + "&interpolateParams=false&clientFoundRows=true"
-		}),
-		"postgres serializable, Tokyo": with(engines[2], func(testing.TB) string {
-			return " default_transaction_isolation=serializable TimeZone=Asia/Tokyo"
-		}),
-		"postgres repeatable read, simple": with(engines[2], func(testing.TB) string {
-			return " default_transaction_isolation='repeatable read' default_query_exec_mode=simple_protocol"
+		"postgres serializable, simple, Tokyo": with(engines[2], func(testing.TB) string {
+			return " default_transaction_isolation=serializable default_query_exec_mode=simple_protocol TimeZone=Asia/Tokyo"
 		}),
 	} {
 		t.Run(name, func(t *testing.T) {

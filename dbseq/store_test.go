@@ -100,6 +100,7 @@ func (e engine) db(t testing.TB, dsn string) *gorm.DB {
 	require.NoError(t, err)
 	pool, err := db.DB()
 	require.NoError(t, err)
+	pool.SetMaxIdleConns(8) // a PostgreSQL forks for each connection
 	t.Cleanup(func() { _ = pool.Close() })
 	return db
 }
@@ -336,12 +337,14 @@ func (s *store) Flip(t testing.TB) {
 	s.exec(t, "UPDATE snowlease_meta SET incarnation = ?", fmt.Sprint("other ", s.other.Load()))
 }
 
-func TestContract(t *testing.T) {
-	for _, e := range engines { // one after another: the promises of each run in parallel
-		t.Run(e.name, func(t *testing.T) {
-			leasetest.Run(t, stores(t, e))
-		})
-	}
+// Engines follow one another: the promises of each run in parallel.
+func TestContract(t *testing.T)         { contract(t, engines[0]) }
+func TestContractMariaDB(t *testing.T)  { contract(t, engines[1]) }
+func TestContractPostgres(t *testing.T) { contract(t, engines[2]) }
+func TestContractMySQL(t *testing.T)    { contract(t, engines[3]) }
+
+func contract(t *testing.T, e engine) {
+	t.Run(e.name, func(t *testing.T) { leasetest.Run(t, stores(t, e)) })
 }
 
 // transaction adds a transaction setting to a DSN. Its name differs between MySQL and

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// limit is the number of states that this run explores of a configuration, five times what
+// limit is the number of states that this run explores of a configuration, three times what
 // the broken variants need.
 func limit() int {
 	if os.Getenv("SNOWLEASE_MODEL") == "full" {
 		return 12_000_000
 	}
-	return 500_000
+	return 300_000
 }
 
 // toTheEnd is a limit for searches that end before it.
