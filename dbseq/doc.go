@@ -49,7 +49,8 @@
 //   - MySQL: server_uuid, hostname, port, and the second of the start, which is the time
 //     less Uptime, so that clock steps do not change it. A copy of a data folder has the same
 //     server_uuid, but another host name or port.
-//   - MariaDB: the same with server_id. The start is read once per connection of Open.
+//   - MariaDB: the same with server_id, and server_uid where the version has it. The start
+//     is read once per connection of Open.
 //   - PostgreSQL: system identifier, timeline, pg_postmaster_start_time and
 //     pg_last_wal_replay_lsn. They change at each start and promotion, and when the
 //     server recovers from the crash of one of its processes.

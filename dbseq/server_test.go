@@ -46,6 +46,9 @@ func TestIncarnationOfAClone(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, r.Reason, "incarnation of the store changed from")
 			require.NotEqual(t, path.Dir(r.Former), path.Dir(r.Incarnation), "without the seconds")
+			if uid := ""; db.Raw("SELECT @@server_uid").Row().Scan(&uid) == nil {
+				require.Contains(t, r.Incarnation, "/"+uid+"/")
+			}
 			was, _, _ := strings.Cut(r.Former, "/")
 			is, _, _ := strings.Cut(r.Incarnation, "/")
 			require.Equal(t, was, is, "the server_id or server_uuid")

@@ -9,8 +9,10 @@ import (
 var ErrUnknown = errors.New("lease: nothing is on record for the namespace")
 
 // An Operator lets people maintain namespaces; cmd/snowlease uses it. No method leases a worker
-// id or lowers a mark, so none can cause duplicate ids, no matter who calls it or when. Each
-// method may also return errors of the store.
+// id or lowers a mark, so none can cause duplicate ids, whenever it is called. One exception: a
+// store restored from before a raise of MaxTTL knows only the lower value, and the first call to
+// it, also one of these, begins a quarantine that may be too short. Each method may also return
+// errors of the store.
 type Operator interface {
 	Lister
 

@@ -111,7 +111,7 @@ proofs() {
 	local files dirs
 	mapfile -t files < <(cd "$1" && git grep -l '^//go:build prove' -- '*_test.go' ':!:proof' ':!:etcdseq')
 	mapfile -t dirs < <(packages "${files[@]}")
-	gotest "$1" -tags prove -p 3 -run "^($(cd "$1" && tests "${files[@]}"))\$" "${dirs[@]}"
+	gotest "$1" -tags prove -p 2 -run "^($(cd "$1" && tests "${files[@]}"))\$" "${dirs[@]}"
 }
 
 # mysql runs the tests that make test runs on the other engines, except those of the race stage.

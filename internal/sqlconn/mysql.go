@@ -66,7 +66,7 @@ var mysql = dialect{
 var mysqlName = regexp.MustCompile(`^(?:.*@)?(?:tcp|unix)?\(([\w.:\[\]/-]+)\)/([\w$-]*)(?:\?[^@]*)?$`)
 
 // The incarnation of a server. Host name and port distinguish it from its clone, which has the
-// same server_uuid. The start time is the beginning of the statement minus the uptime, in whole
+// same server_uuid. A server_uid is of a network interface and the port. The start time is the beginning of the statement minus the uptime, in whole
 // seconds, which clock steps do not change. The cast is for a negative uptime, which is shown as
 // an unsigned number. Session status avoids the sum over all connections that global status
 // computes.
@@ -108,6 +108,8 @@ func (c *Conn) variantOf(has map[string]string) (string, error) {
 		return "", Advise(errors.New("binlog_format is STATEMENT, so a replica would record itself as the lender: set it to ROW or MIXED, or durable: true (dbseq.WithDurable) if the database loses no acknowledged write"))
 	case has["server_uuid"] != "":
 		return incarnationMySQL, nil
+	case has["server_uid"] != "": // newer versions
+		return strings.Replace(incarnationMariaDB, "@@server_id", "@@server_id, '/', @@server_uid", 1), nil
 	}
 	return incarnationMariaDB, nil
 }

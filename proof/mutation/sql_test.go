@@ -97,7 +97,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"MariaDB: a restart is not seen", "internal/sqlconn/mysql.go", "`CAST(COALESCE(@snowlease_start, ` + startOf(\"information_schema\") + `) AS SIGNED))`", "`1)`", "TestFailoverThereAndBack/mariadb"},
 	{"MariaDB: a restart is not seen in a new session", "internal/sqlconn/mysql.go", "\" + startOf(\"information_schema\") + \"", "1", "TestFailoverThereAndBack/mariadb"},
 	{"MariaDB: an uptime below zero is read as a great one", "internal/sqlconn/mysql.go", `CAST(variable_value AS SIGNED)`, `variable_value`, "TestIncarnationWhateverTheClock/mariadb"},
-	{"MariaDB: two servers of one server_id are one", "internal/sqlconn/mysql.go", `@@server_id, '/', @@hostname, ':', @@port, '/',`, `@@server_id, '/',`, "TestIncarnationOfAClone/mariadb"},
+	{"MariaDB: the server_uid is not read", "internal/sqlconn/mysql.go", `case has["server_uid"] != "":`, `case has["server_uid"] == "-":`, "TestIncarnationOfAClone/mariadb"},
 	{"MySQL: a restart is not seen", "internal/sqlconn/mysql.go", "@@port, '/', ` + startOf(\"performance_schema\") + `)`", "@@port, '/')`", "TestServerThatComesBackWithOlderData/mysql"},
 	{"MySQL: a clone with the same server_uuid is not seen", "internal/sqlconn/mysql.go", `@@server_uuid, '/', @@hostname, ':', @@port, '/',`, `@@server_uuid, '/',`, "TestIncarnationOfAClone/mysql"},
 	{"PostgreSQL: a clock that moves within a statement", "internal/sqlconn/postgres.go", `statement_timestamp()`, `clock_timestamp()`, "TestClockOfAStatement/postgres"},
@@ -134,6 +134,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 
 // onSQLConn is what packages on SQL share, as far as its own tests see it.
 var onSQLConn = list{title: "sql connections", pkg: "internal/sqlconn", mutants: []mutant{
+	{"MariaDB: two servers of one server_id are one", "internal/sqlconn/mysql.go", `@@server_id, '/', @@hostname, ':', @@port, '/',`, `@@server_id, '/',`, "TestVariantsOfMySQL"},
 	{"a file that is mounted alone", "internal/sqlconn/sqlite.go", `mounted(has["file"], mounts)`, `false`, "TestFileIsAMountPoint"},
 }}
 

@@ -13,7 +13,7 @@ DELETE FROM snowlease_ticket WHERE ns = :ns AND (id = :ticket OR id < :old) ORDE
 -- name: settings
 -- Tells MySQL and MariaDB apart, and has the settings that leases depend on.
 SHOW VARIABLES
- WHERE Variable_name IN ('server_uuid', 'binlog_format', 'read_only', 'super_read_only', 'innodb_read_only',
+ WHERE Variable_name IN ('server_uuid', 'server_uid', 'binlog_format', 'read_only', 'super_read_only', 'innodb_read_only',
                          'innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'log_bin', 'sync_binlog', 'time_zone', 'transaction_isolation', 'tx_isolation',
                          'wsrep_on', 'wsrep_provider_options', 'group_replication_single_primary_mode', 'group_replication_consistency')
     OR Variable_name LIKE 'rpl_semi_sync_%';
