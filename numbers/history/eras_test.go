@@ -91,7 +91,7 @@ func (s *service) begin(name string, reserved int64) {
 	}
 	off := time.Duration(s.draw(-int(drift), int(drift)))
 	i, err := history.NewOf(s.store, history.Of{
-		Namespace: name, Layout: fewIDs, Reserved: reserved, Config: history.Config{Every: 4 * time.Millisecond, Ahead: lead + 2*drift},
+		Namespace: name, Layout: fewIDs, Reserved: reserved, Every: 4 * time.Millisecond, Config: history.Config{Ahead: lead + 2*drift},
 	})
 	require.NoError(s, err)
 	s.issuer = i.At(func() time.Time { return s.now.Add(off) })

@@ -8,13 +8,12 @@
 //
 // These ids carry worker ids that no live process holds: the greatest worker ids of the layout,
 // which Reserved of snowlease.Config keeps out of the pool. The store makes the ids unique across
-// processes and runs. It counts the ids issued so far, per layout and time span (Config.Every,
-// which must not change), and each call takes the next ids in one atomic step. All namespaces of a
-// store with the same layout share the counters, so a service may change its namespace. If the
-// counters are lost or replaced, together with the record of Since, a running Issuer makes no more
-// ids: its calls fail with numbers.ErrUnknown until the process restarts. The store must not lose
-// its last writes, for example in an asynchronous failover: such a loss is undetected. Use a
-// database, not a cache.
+// processes and runs. It counts the ids issued so far, per layout and span of time, and each call
+// takes the next ids in one atomic step. All namespaces of a store with the same layout share the
+// counters, so a service may change its namespace. If the counters are lost or replaced, together
+// with the record of Since, a running Issuer makes no more ids: its calls fail with
+// numbers.ErrUnknown until the process restarts. The store must not lose its last writes, for
+// example in an asynchronous failover: such a loss is undetected. Use a database, not a cache.
 //
 // # Which times
 //
@@ -27,8 +26,7 @@
 //     counted. Backfill allows times before a given time, if the caller guarantees that neither
 //     happened before it. Other times are an ErrTime.
 //
-// A change of the namespace, of Reserved, of Every, of the layout or of the store begins a new
-// Since. Before that time, every process that used the reserved worker ids under the old
+// A change of the namespace, of Reserved, of the layout or of the store begins a new Since. Before that time, every process that used the reserved worker ids under the old
 // settings must have stopped. Do not come back to former settings: their Since is still on record,
 // and their counters know nothing of ids issued since. The steps are in docs/upgrade.md in the
 // repository.
@@ -36,11 +34,11 @@
 // # Rates
 //
 // Each call is one round trip; NextIDsAt issues many ids in one round trip. A span has Reserved
-// * 2^SequenceBits ids for all of its ticks together, and one row in the store. By default a
-// span is one second. If a tick has fewer than 8,192 ids, a span is shorter, so that each
-// reserved worker id has at least 8,192 ids per second of the past: 131,072 in one second of
-// the default layout, 4,096 in 500 ms of wide, 64 in 7 ms of yitter and jssafe. A span is never
-// shorter than a tick. When too few ids of a span are left, calls fail with ErrFull.
+// * 2^SequenceBits ids for all of its ticks together, and one row in the store. A span is one
+// second. If a tick has fewer than 8,192 ids, a span is shorter, so that each reserved worker
+// id has at least 8,192 ids per second of the past: 131,072 in one second of the default
+// layout, 4,096 in 500 ms of wide, 64 in 7 ms of yitter and jssafe. A span is never shorter
+// than a tick. When too few ids of a span are left, calls fail with ErrFull.
 package history
 
 import (
@@ -73,13 +71,6 @@ var (
 
 // Config configures an Issuer. The zero Config has all defaults.
 type Config struct {
-	// Every is the time span that one counter in the store covers, a whole number of the time
-	// units of the layout. A longer span needs fewer rows, but does not have more ids. All
-	// processes must use the same value. Counters for different values count the same ids, so
-	// for Backfill a new value is like another store. Default: 1s, or less with few sequence
-	// bits, so that each reserved worker id has 8,192 ids per second, but at least one time
-	// unit.
-	Every time.Duration
 	// Ahead is how far Since lies ahead of the clock of the process that writes it. It must
 	// cover how far the clocks of other hosts and the ids of live processes may be ahead. At
 	// most 72h. Default: 15m.
@@ -93,11 +84,11 @@ type setup struct {
 	Layout             snowflake.Layout
 	Reserved, Business int64
 	Last               int64                           // the greatest worker id that the process may borrow
+	Every              time.Duration                   // the span of a counter, a whole number of ticks
 	Ready              func() (until int64, err error) // their latest time in Unix ms; an error while no ids may be issued
 }
 
-// perSecond is the default minimum of ids per second of the past for each reserved
-// worker id.
+// perSecond is the minimum of ids per second of the past for each reserved worker id.
 const perSecond = 8192
 
 // defaultAhead is the default of Config.Ahead. It covers leases of up to 5 min, and two clocks
@@ -142,7 +133,7 @@ func New(w *snowlease.Worker, store numbers.Store, cfg Config) (*Issuer, error) 
 		return nil, errors.New("history: the worker is nil")
 	}
 	st := w.Status()
-	return newIssuer(store, setup{cfg, st.Namespace, w.Layout(), w.Layout().Workers() - st.Pool.Size, st.Business, st.Pool.Last, func() (int64, error) { return lent(w) }})
+	return newIssuer(store, setup{cfg, st.Namespace, w.Layout(), w.Layout().Workers() - st.Pool.Size, st.Business, st.Pool.Last, spanOf(w.Layout()), func() (int64, error) { return lent(w) }})
 }
 
 // lent returns the end of the last lease, or an error until the center has lent the first worker id,
@@ -155,18 +146,19 @@ func lent(w *snowlease.Worker) (until int64, err error) {
 	return 0, cmp.Or(w.Healthy(), snowlease.ErrNotStarted)
 }
 
+// spanOf returns the span of a counter.
+func spanOf(l snowflake.Layout) time.Duration {
+	short := time.Second * time.Duration(min(l.PerTick(), perSecond)) / perSecond
+	return max(short.Truncate(l.TimeUnit), l.TimeUnit)
+}
+
 func newIssuer(store numbers.Store, cfg setup) (*Issuer, error) {
-	if cfg.Every == 0 {
-		short := time.Second * time.Duration(min(cfg.Layout.PerTick(), perSecond)) / perSecond
-		cfg.Every = max(short.Truncate(cfg.Layout.TimeUnit), cfg.Layout.TimeUnit)
-	}
 	cfg.Ahead = cmp.Or(cfg.Ahead, defaultAhead)
 	f := fault.Texts{In: "history: "}
 	f.Check(fault.Nil(store), "the store is nil: give one, such as Numbers of a dbseq.Center")
 	f.Check(cfg.Reserved < 1, "the worker reserves no worker ids: set Reserved in its Config")
 	top := cfg.Layout.Workers() - 1
 	f.Check(cfg.Last < top-cfg.Reserved, "the worker's range of worker ids ends at %d and leaves out the reserved ones, which another store may count: if this one counts them, let Workers of its Config end at %d", cfg.Last, top)
-	f.Check(cfg.Every < cfg.Layout.TimeUnit || cfg.Every%cfg.Layout.TimeUnit != 0, "every %v is not a whole number of the layout's time units of %v", cfg.Every, cfg.Layout.TimeUnit)
 	f.Check(cfg.Ahead < 0 || cfg.Ahead > maxAhead, "ahead %v is not 0 to %v", cfg.Ahead, maxAhead)
 	if err := f.Err(); err != nil {
 		return nil, err
@@ -200,13 +192,12 @@ func (i *Issuer) For(business int64) (*Issuer, error) {
 
 // Backfill returns an Issuer that also accepts times before a given time. The caller guarantees
 // that no tick before that time has an id with a reserved worker id, except ids that this store
-// has counted for the same layout and Config.Every.
+// has counted for the same layout.
 //
 // This is true
 //
 //   - for the time of the first id of the service;
-//   - for any time, if the worker ids were reserved when the service first started and
-//     Config.Every is still the same;
+//   - for any time, if the worker ids were reserved when the service first started;
 //   - after a move to another store, only if the counters were copied;
 //   - after a backup was restored, only for times before the earliest time for which an id was
 //     issued since the backup;
@@ -257,7 +248,7 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 	return i.since.own.Load(), nil
 }
 
-// perSpan returns the number of ids in each span of Config.Every.
+// perSpan returns the number of ids in each span.
 func (i *Issuer) perSpan() int64 { return i.cfg.Reserved * i.cfg.Layout.PerTick() }
 
 // NextIDAt returns an id for the time at, rounded down to a tick of the layout. Ids for

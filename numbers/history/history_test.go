@@ -91,7 +91,7 @@ func TestEveryIDOfASecond(t *testing.T) {
 	t.Parallel()
 	small := snowflake.Layout{WorkerBits: 2, SequenceBits: 3}
 	at := time.Date(2021, 3, 4, 5, 6, 7, 0, time.UTC)
-	i := issuer(t, &segmentcheck.Memory{}, history.Of{Layout: small, Reserved: 3, Config: history.Config{Every: time.Second}}).Backfill(at.Add(time.Minute))
+	i := issuer(t, &segmentcheck.Memory{}, history.Of{Layout: small, Reserved: 3, Every: time.Second}).Backfill(at.Add(time.Minute))
 	require.Equal(t, int64(24), i.PerSpan())
 	seen := map[int64]bool{}
 	workers := map[int64]int{}
@@ -172,13 +172,10 @@ func TestSince(t *testing.T) {
 	_, err = later.NextIDAt(t.Context(), start.Add(time.Minute+time.Second))
 	require.NoError(t, err)
 
-	// Each setting on which the ids depend begins its own Since. The default of Every is a second.
+	// Each setting on which the ids depend begins its own Since.
 	for _, change := range []func(*history.Of){
 		func(c *history.Of) { c.Reserved = 2 },
 		func(c *history.Of) { c.Layout.WorkerBits = 6 },
-		func(c *history.Of) { c.Every = 500 * time.Millisecond },
-		func(c *history.Of) { c.Layout, c.Reserved, c.Every = layout, 12, time.Millisecond },
-		func(c *history.Of) { c.Layout, c.Reserved, c.Every = layout, 2, 11*time.Millisecond },
 	} {
 		now = now.Add(time.Second)
 		other := cfg
@@ -187,7 +184,6 @@ func TestSince(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, since.Equal(now.Add(time.Minute)), since)
 	}
-	cfg.Every = time.Second
 	same, err := issuer(t, store, cfg).At(func() time.Time { return now }).Since(t.Context())
 	require.NoError(t, err)
 	require.True(t, same.Equal(since), same)
@@ -249,8 +245,8 @@ func TestConfigsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	w, err := snowlease.Fixed(1, snowlease.Config{})
 	require.NoError(t, err)
-	_, err = history.New(w, nil, history.Config{Every: 1500 * time.Microsecond, Ahead: -time.Second})
-	for _, want := range []string{"store is nil", "the worker reserves no worker ids", "every 1.5ms", "ahead -1s"} {
+	_, err = history.New(w, nil, history.Config{Ahead: -time.Second})
+	for _, want := range []string{"store is nil", "the worker reserves no worker ids", "ahead -1s"} {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = history.New(nil, &segmentcheck.Memory{}, history.Config{})
