@@ -1,15 +1,19 @@
 package dbseq_test
 
 import (
+	"context"
 	"database/sql"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/snowlease/snowlease/dbseq"
+	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
 )
 
@@ -179,6 +183,21 @@ func TestFailoverToAServerThatHidesItsStart(t *testing.T) {
 		_, err = c.Renew(t.Context(), g)
 		require.NoError(t, err)
 	})
+}
+
+// TestCloseOfABrokenConnection: MySQL's driver says goodbye, which fails after an outage.
+func TestCloseOfABrokenConnection(t *testing.T) {
+	t.Parallel()
+	var conn net.Conn
+	mysqldriver.RegisterDialContext("broken", func(ctx context.Context, addr string) (_ net.Conn, err error) {
+		conn, err = new(net.Dialer).DialContext(ctx, "tcp", addr)
+		return conn, err
+	})
+	c, err := dbseq.Open("mysql", strings.Replace(testserver.MariaDB(t), "@tcp(", "@broken(", 1))
+	require.NoError(t, err)
+	first(t, c, request("orders", 1))
+	require.NoError(t, conn.(*net.TCPConn).CloseWrite())
+	require.NoError(t, c.Close())
 }
 
 func TestClose(t *testing.T) {

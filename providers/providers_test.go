@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	gomysql "github.com/go-sql-driver/mysql"
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
@@ -95,6 +96,21 @@ func TestClosedAfterItsUsers(t *testing.T) {
 	require.NoError(t, stopped)
 	require.ErrorContains(t, got.DB.Exec("SELECT 1").Error, "closed")
 	require.ErrorIs(t, got.Redis.Ping(t.Context()).Err(), goredis.ErrClosed)
+}
+
+// TestStopAfterAnOutage: MySQL's driver says goodbye to a server that is gone.
+func TestStopAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	var conn net.Conn
+	gomysql.RegisterDialContext("broken", func(ctx context.Context, addr string) (_ net.Conn, err error) {
+		conn, err = new(net.Dialer).DialContext(ctx, "tcp", addr)
+		return conn, err
+	})
+	dsn := strings.Replace(testserver.MariaDB(t), "@tcp(", "@broken(", 1)
+	app := fxtest.New(t, fx.Supply(providers.Config{DB: sqldb.Config{Driver: "mysql", DSN: secret.String(dsn)}}), providers.Module, fx.Invoke(func(user) {}))
+	app.RequireStart()
+	require.NoError(t, conn.(*net.TCPConn).CloseWrite())
+	app.RequireStop()
 }
 
 const password = "s3cr3t-word"

@@ -98,6 +98,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"MariaDB: a restart is not seen in a new session", "internal/sqlconn/mysql.go", "\" + startOf(\"information_schema\") + \"", "1", "TestFailoverThereAndBack/mariadb"},
 	{"MariaDB: an uptime below zero is read as a great one", "internal/sqlconn/mysql.go", `CAST(variable_value AS SIGNED)`, `variable_value`, "TestIncarnationWhateverTheClock/mariadb"},
 	{"MariaDB: the server_uid is not read", "internal/sqlconn/mysql.go", `case has["server_uid"] != "":`, `case has["server_uid"] == "-":`, "TestIncarnationOfAClone/mariadb"},
+	{"a server that went first fails Close", "internal/sqlconn/conn.go", `pool.Close(); c.dialect.file {`, `pool.Close(); err != nil {`, "TestCloseOfABrokenConnection"},
 	{"MySQL: a restart is not seen", "internal/sqlconn/mysql.go", "@@port, '/', ` + startOf(\"performance_schema\") + `)`", "@@port, '/')`", "TestServerThatComesBackWithOlderData/mysql"},
 	{"MySQL: a clone with the same server_uuid is not seen", "internal/sqlconn/mysql.go", `@@server_uuid, '/', @@hostname, ':', @@port, '/',`, `@@server_uuid, '/',`, "TestIncarnationOfAClone/mysql"},
 	{"PostgreSQL: a clock that moves within a statement", "internal/sqlconn/postgres.go", `statement_timestamp()`, `clock_timestamp()`, "TestClockOfAStatement/postgres"},
