@@ -207,7 +207,7 @@ func clamped(t *testing.T, b *bench) {
 		"of an earlier grant":     func(g lease.Grant) (int64, int64) { return g.Floor - 60_000, g.Floor },
 		"at the floor":            func(g lease.Grant) (int64, int64) { return g.Floor, g.Floor },
 		"the first":               func(g lease.Grant) (int64, int64) { return g.Floor + 1, g.Floor + 1 },
-		"ahead of the clock":      func(g lease.Grant) (int64, int64) { return g.Now + 5000, g.Now + 5000 },
+		"ahead of the clock":      func(g lease.Grant) (int64, int64) { return g.Now + 50_000, g.Now + 50_000 },
 		"the last":                func(g lease.Grant) (int64, int64) { return g.Ceiling, g.Ceiling },
 		"above the ceiling":       func(g lease.Grant) (int64, int64) { return g.Ceiling + 1, g.Ceiling },
 		"hours above the ceiling": func(g lease.Grant) (int64, int64) { return g.Ceiling + 3_600_000, g.Ceiling },
