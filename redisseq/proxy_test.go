@@ -10,40 +10,15 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/internal/redisnumbers"
 	"github.com/snowlease/snowlease/internal/test/redistest"
-	"github.com/snowlease/snowlease/internal/test/segmentcheck"
 	"github.com/snowlease/snowlease/internal/test/testserver"
 	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/leasetest"
 )
 
 // answers waits until a Redis accepts writes.
 func answers(t testing.TB, client *redis.Client) {
 	t.Helper()
 	require.Eventually(t, func() bool { return client.Persist(t.Context(), "none").Err() == nil }, time.Minute, 10*time.Millisecond)
-}
-
-// newProxied returns a Redis whose clients go through an HAProxy.
-func newProxied(t testing.TB) *store {
-	s, srv := startReal(t)
-	s.Addr = testserver.NewHAProxy(t, []*testserver.Server{srv}).Addr()
-	restart, client := s.Restart, s.Client(t)
-	s.Restart = func(t testing.TB) {
-		restart(t)
-		answers(t, client)
-	}
-	return s
-}
-
-func TestContractThroughHAProxy(t *testing.T) {
-	t.Parallel()
-	n, err := redisnumbers.New(newProxied(t).Client(t))
-	require.NoError(t, err)
-	require.NoError(t, segmentcheck.Run(t.Context(), n, "shop/", func(name string, start int64) error {
-		return n.Create(t.Context(), name, start)
-	}))
-	leasetest.Run(t, reused(t, newProxied))
 }
 
 // TestConnectionsThatAreCut: a proxy cuts connections that are idle, or is restarted. The

@@ -11,7 +11,7 @@ timeout=${TESTTIME:-10m}
 # Small heaps are collected all the time: a fifth of the time of models, and some of compiling.
 export GOGC=${GOGC:-400}
 logs=$(mktemp -d)
-trap 'end; rm -rf "$logs" "${memory:-}"' EXIT
+trap 'end; rm -rf "$logs" "${memory:-}" "${templates:-}"' EXIT
 trap 'trap - TERM; kill 0' INT TERM # also what runs in the background
 
 # Test servers write to memory, if there are 4 GiB and programs may be run from it, so that the
@@ -22,6 +22,9 @@ if [ -z "${TMPDIR:-}" ] && memory=$(mktemp -d -p /dev/shm snowlease-test-XXXXXX 
 		export TMPDIR=$memory GOTMPDIR=$logs
 	fi
 fi
+
+templates=$(mktemp -d)
+export SNOWLEASE_TEST_TEMPLATES=$templates # data of new servers, which take seconds to make
 
 scripts/gotestsum.sh --version >/dev/null # built once, before stages run in parallel
 

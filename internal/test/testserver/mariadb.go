@@ -52,7 +52,7 @@ var mariadb = engine{
 	replication: &mariadbReplication,
 }
 
-var mariadbTemplate = template(func(data, dir string) []string {
+var mariadbTemplate = template("mariadb", func(data, dir string) []string {
 	argv := []string{
 		mustLookup("mariadb-install-db"), "--no-defaults", "--datadir=" + data, "--skip-test-db",
 		"--tmpdir=" + dir, // at its start a server removes the temporary tables there

@@ -73,14 +73,22 @@ func mysqldCommand(data, tmp string) []string {
 	return argv
 }
 
-var mysqlTemplate = template(func(data, dir string) []string {
+var mysqlTemplate = template("mysql", func(data, dir string) []string {
 	return append(mysqldCommand(data, dir), "--initialize-insecure")
 })
 
+// templatesVariable names a folder for what processes of one run share.
+const templatesVariable = "SNOWLEASE_TEST_TEMPLATES"
+
 // template returns a function that returns a folder with the data of a new server, which take
 // seconds to make. The command makes them.
-func template(command func(data, dir string) []string) func() (string, error) {
+func template(name string, command func(data, dir string) []string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
+		shared := os.Getenv(templatesVariable)
+		made := filepath.Join(shared, name)
+		if shared != "" && isDir(made) {
+			return made, nil
+		}
 		dir, err := os.MkdirTemp("", "snowlease-test-")
 		if err != nil {
 			return "", err
@@ -93,6 +101,9 @@ func template(command func(data, dir string) []string) func() (string, error) {
 		out, err := output(argv[0], argv[1:]...)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w\n%s", argv[0], err, out)
+		}
+		if shared != "" && os.Rename(data, made) == nil { // nobody was faster
+			return made, nil
 		}
 		return data, nil
 	})
