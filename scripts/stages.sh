@@ -8,7 +8,7 @@ shopt -s nullglob
 cd "$(dirname "$0")/.."
 
 timeout=${TESTTIME:-10m}
-# Small heaps are collected all the time: a fifth of the time of models, and some of compiling.
+# Small heaps are collected often: a sixth of the CPU time of models, and some of compiling.
 export GOGC=${GOGC:-400}
 logs=$(mktemp -d)
 trap 'end; rm -rf "$logs" "${memory:-}" "${templates:-}"' EXIT

@@ -66,7 +66,7 @@ var mysql = dialect{
 var mysqlName = regexp.MustCompile(`^(?:.*@)?(?:tcp|unix)?\(([\w.:\[\]/-]+)\)/([\w$-]*)(?:\?[^@]*)?$`)
 
 // The incarnation of a server. Host name and port distinguish it from its clone, which has the
-// same server_uuid. A server_uid is of a network interface and the port. The start time is the beginning of the statement minus the uptime, in whole
+// same server_uuid. server_uid depends on a network interface and the port. The start time is the beginning of the statement minus the uptime, in whole
 // seconds, which clock steps do not change. The cast is for a negative uptime, which is shown as
 // an unsigned number. Session status avoids the sum over all connections that global status
 // computes.

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"math"
 	"time"
 
@@ -17,7 +16,6 @@ func NewOf(store numbers.Store, cfg Of) (*Issuer, error) {
 	}
 	cfg.Layout = cfg.Layout.WithDefaults()
 	cfg.Last = cfg.Layout.Workers()
-	cfg.Every = cmp.Or(cfg.Every, spanOf(cfg.Layout))
 	return newIssuer(store, cfg)
 }
 

@@ -84,7 +84,7 @@ type setup struct {
 	Layout             snowflake.Layout
 	Reserved, Business int64
 	Last               int64                           // the greatest worker id that the process may borrow
-	Every              time.Duration                   // the span of a counter, a whole number of ticks
+	Every              time.Duration                   // the span of a counter, a whole number of ticks; 0: spanOf
 	Ready              func() (until int64, err error) // their latest time in Unix ms; an error while no ids may be issued
 }
 
@@ -133,7 +133,7 @@ func New(w *snowlease.Worker, store numbers.Store, cfg Config) (*Issuer, error) 
 		return nil, errors.New("history: the worker is nil")
 	}
 	st := w.Status()
-	return newIssuer(store, setup{cfg, st.Namespace, w.Layout(), w.Layout().Workers() - st.Pool.Size, st.Business, st.Pool.Last, spanOf(w.Layout()), func() (int64, error) { return lent(w) }})
+	return newIssuer(store, setup{cfg, st.Namespace, w.Layout(), w.Layout().Workers() - st.Pool.Size, st.Business, st.Pool.Last, 0, func() (int64, error) { return lent(w) }})
 }
 
 // lent returns the end of the last lease, or an error until the center has lent the first worker id,
@@ -153,7 +153,7 @@ func spanOf(l snowflake.Layout) time.Duration {
 }
 
 func newIssuer(store numbers.Store, cfg setup) (*Issuer, error) {
-	cfg.Ahead = cmp.Or(cfg.Ahead, defaultAhead)
+	cfg.Ahead, cfg.Every = cmp.Or(cfg.Ahead, defaultAhead), cmp.Or(cfg.Every, spanOf(cfg.Layout))
 	f := fault.Texts{In: "history: "}
 	f.Check(fault.Nil(store), "the store is nil: give one, such as Numbers of a dbseq.Center")
 	f.Check(cfg.Reserved < 1, "the worker reserves no worker ids: set Reserved in its Config")

@@ -116,7 +116,7 @@ func open(p Params, d Driver) (*gorm.DB, error) {
 	pool.SetConnMaxLifetime(c.MaxLifetime)
 	pool.SetConnMaxIdleTime(c.MaxIdleTime)
 	// These must be two hooks, since fx skips the OnStop of a hook whose OnStart failed.
-	// Close fails only if a server ended an idle connection first, as in an outage.
+	// After an outage, MySQL's driver cannot say goodbye on idle connections. That fails no stop.
 	p.Lifecycle.Append(fx.StopHook(func() { _ = pool.Close() }))
 	p.Lifecycle.Append(fx.StartHook(func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
