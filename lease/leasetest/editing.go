@@ -168,12 +168,13 @@ var damages = []struct {
 func damaged(t *testing.T, b *bench) {
 	for _, d := range damages {
 		for _, free := range []bool{false, true} {
+			if free && (d.namespace || d.field == "since" || d.field == "floor") { // the loan says those
+				continue
+			}
 			s := b.open(t, 2, above)
 			held, other := s.acquire(), s.acquire()
 			worker := held.Worker
 			switch {
-			case d.namespace && free:
-				continue
 			case d.namespace:
 				worker = meta
 			case free:

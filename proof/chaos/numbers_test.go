@@ -247,14 +247,14 @@ func issueNumbers(o order, commands io.Reader) error {
 		defer cancel()
 		abandoned.Store(obey(commands, &hurry))
 	}()
-	w := numberWriter{journal: j, random: rand.New(rand.NewPCG(o.Seed, 0))}
+	w := numberWriter{order: o, journal: j, random: rand.New(rand.NewPCG(o.Seed, 0))}
 	for ctx.Err() == nil {
 		opening, done := context.WithTimeout(ctx, 10*time.Second) // for some twenty statements
 		var all opened
 		src, err := numbersOf(opening, o, &all)
 		done()
 		if err == nil {
-			w.issue(ctx, src, o.Stream, &hurry)
+			w.issue(ctx, src, &hurry)
 		}
 		all.close()
 		if err != nil {
@@ -271,6 +271,7 @@ func issueNumbers(o order, commands io.Reader) error {
 
 // A numberWriter keeps the journal of a stream.
 type numberWriter struct {
+	order
 	*journal
 	random *rand.Rand
 	issued int64
@@ -307,9 +308,9 @@ func (w *numberWriter) tell(err error) {
 }
 
 // issue issues numbers until ctx ends.
-func (w *numberWriter) issue(ctx context.Context, src source, s stream, hurry *atomic.Bool) {
+func (w *numberWriter) issue(ctx context.Context, src source, hurry *atomic.Bool) {
 	most := 2000
-	if s.strict() {
+	if w.Stream.strict() {
 		most = 20
 	}
 	for ctx.Err() == nil {
@@ -328,7 +329,7 @@ func (w *numberWriter) issue(ctx context.Context, src source, s stream, hurry *a
 			w.told = time.Now()
 		}
 		if !hurry.Load() || err != nil {
-			pause(ctx, 10*time.Millisecond+time.Duration(w.random.Int64N(int64(60*time.Millisecond))))
+			pause(ctx, w.rest(w.random))
 		}
 	}
 }

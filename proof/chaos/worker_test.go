@@ -252,11 +252,21 @@ func (w *worker) issue(k *keeper.Keeper) {
 		}
 		switch {
 		case !w.hot.Load():
-			time.Sleep(10*time.Millisecond + time.Duration(w.random.Int64N(int64(60*time.Millisecond))))
+			time.Sleep(w.rest(w.random))
 		case err != nil:
 			time.Sleep(time.Millisecond)
 		}
 	}
+}
+
+// rest returns how long a process pauses between rounds. What breaks the protocol hurries, so
+// that it shows.
+func (o order) rest(random *rand.Rand) time.Duration {
+	d := 10*time.Millisecond + time.Duration(random.Int64N(int64(60*time.Millisecond)))
+	if o.Break == "" {
+		d *= 4
+	}
+	return d
 }
 
 // why returns why a caller got no id.

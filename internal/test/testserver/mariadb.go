@@ -23,7 +23,13 @@ var mariadb = engine{
 		if err := os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte(initSQL), 0o644); err != nil {
 			return err
 		}
-		return s.copy(mariadbTemplate)
+		return s.initialize("mariadb", append([]string{
+			mustLookup("mariadb-install-db"), "--no-defaults", "--datadir=" + s.data(), "--skip-test-db",
+			"--tmpdir=" + s.dir, // at its start a server removes the temporary tables there
+			"--auth-root-authentication-method=normal",
+			"--innodb-log-file-size=8M", "--innodb-flush-method=nosync", "--innodb-doublewrite=0",
+			"--innodb-use-native-aio=0", "--debug-no-sync",
+		}, asRoot(s.engine.runAs)...)...)
 	},
 	command: func(s *Server) []string {
 		argv := []string{
@@ -51,17 +57,6 @@ var mariadb = engine{
 
 	replication: &mariadbReplication,
 }
-
-var mariadbTemplate = template("mariadb", func(data, dir string) []string {
-	argv := []string{
-		mustLookup("mariadb-install-db"), "--no-defaults", "--datadir=" + data, "--skip-test-db",
-		"--tmpdir=" + dir, // at its start a server removes the temporary tables there
-		"--auth-root-authentication-method=normal",
-		"--innodb-log-file-size=8M", "--innodb-flush-method=nosync", "--innodb-doublewrite=0",
-		"--innodb-use-native-aio=0", "--debug-no-sync",
-	}
-	return append(argv, asRoot("")...)
-})
 
 // initSQL runs at each start, because the installation script cannot create accounts.
 // Replicas run it too.

@@ -32,7 +32,7 @@ var mysqlEngine = engine{
 		if i := slices.IndexFunc(s.args, func(a string) bool { return strings.HasPrefix(a, lowerCase) }); i >= 0 {
 			return s.run(append(mysqldCommand(s.data(), s.dir), "--initialize-insecure", s.args[i])...)
 		}
-		if err := s.copy(mysqlTemplate); err != nil {
+		if err := s.initialize("mysql", append(mysqldCommand(s.data(), s.dir), "--initialize-insecure")...); err != nil {
 			return err
 		}
 		return os.Remove(filepath.Join(s.data(), "auto.cnf")) // each server makes a server_uuid of its own
@@ -73,54 +73,56 @@ func mysqldCommand(data, tmp string) []string {
 	return argv
 }
 
-var mysqlTemplate = template("mysql", func(data, dir string) []string {
-	return append(mysqldCommand(data, dir), "--initialize-insecure")
-})
-
 // templatesVariable names a folder for what processes of one run share.
 const templatesVariable = "SNOWLEASE_TEST_TEMPLATES"
 
-// template returns a function that returns a folder with the data of a new server, which take
-// seconds to make. The command makes them.
-func template(name string, command func(data, dir string) []string) func() (string, error) {
-	return sync.OnceValues(func() (string, error) {
-		shared := os.Getenv(templatesVariable)
-		made := filepath.Join(shared, name)
-		if shared != "" && isDir(made) {
-			return made, nil
-		}
-		dir, err := os.MkdirTemp("", "snowlease-test-")
-		if err != nil {
-			return "", err
-		}
-		state.Lock()
-		state.folders = append(state.folders, dir)
-		state.Unlock()
-		data := filepath.Join(dir, "data")
-		argv := command(data, dir)
-		out, err := output(argv[0], argv[1:]...)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w\n%s", argv[0], err, out)
-		}
-		if shared != "" && os.Rename(data, made) == nil { // nobody was faster
-			return made, nil
-		}
-		return data, nil
-	})
-}
+var templates = sync.OnceValues(func() (string, error) {
+	if shared := os.Getenv(templatesVariable); shared != "" {
+		return shared, nil
+	}
+	dir, err := os.MkdirTemp("", "snowlease-test-")
+	state.Lock()
+	state.folders = append(state.folders, dir)
+	state.Unlock()
+	return dir, err
+})
 
-// copy gives the server the data of a template.
-func (s *Server) copy(template func() (string, error)) error {
-	data, err := template()
+var making sync.Mutex
+
+// initialize gives the server the data of a new one, which take seconds to make. The command
+// makes them for the first server; the others get a copy.
+func (s *Server) initialize(name string, argv ...string) error {
+	dir, err := templates()
 	if err != nil {
 		return err
 	}
-	argv := []string{"cp", "-a", data, s.data()}
-	if s.engine.runAs != "" && os.Geteuid() == 0 {
-		argv = []string{"sh", "-c", `cp -a "$0" "$1" && chown -R "$2" "$1"`, data, s.data(), s.engine.runAs}
+	made := filepath.Join(dir, name)
+	making.Lock()
+	defer making.Unlock()
+	if isDir(made) {
+		script := `cp -a "$0" "$1"`
+		if s.engine.runAs != "" && os.Geteuid() == 0 {
+			script += ` && chown -R ` + s.engine.runAs + ` "$1"`
+		}
+		return command("sh", "-c", script, made, s.data())
 	}
+	if err := s.run(argv...); err != nil {
+		return err
+	}
+	part := fmt.Sprint(made, ".", os.Getpid())
+	if err := command("cp", "-a", s.data(), part); err != nil {
+		return err
+	}
+	if err := os.Rename(part, made); err != nil && !isDir(made) { // another process was faster
+		return err
+	}
+	return nil
+}
+
+// command runs a program of the machine.
+func command(argv ...string) error {
 	if out, err := output(argv[0], argv[1:]...); err != nil {
-		return fmt.Errorf("copy %s: %w\n%s", data, err, out)
+		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, out)
 	}
 	return nil
 }

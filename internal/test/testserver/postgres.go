@@ -28,7 +28,7 @@ var postgres = engine{
 		if err := os.WriteFile(password, []byte("snowlease\n"), 0o644); err != nil {
 			return err
 		}
-		return s.run(mustLookup("initdb"), "--pgdata="+s.data(), "--username=snowlease",
+		return s.initialize("postgres", mustLookup("initdb"), "--pgdata="+s.data(), "--username=snowlease",
 			"--pwfile="+password, "--auth=password", "--encoding=UTF8", "--locale=C",
 			"--no-sync", "--no-instructions")
 	},
@@ -38,7 +38,7 @@ var postgres = engine{
 			"-c", "listen_addresses=127.0.0.1", "-c", "port=" + strconv.Itoa(s.port),
 			"-c", "unix_socket_directories=",
 			"-c", "max_connections=500", "-c", "shared_buffers=32MB",
-			"-c", "fsync=off", "-c", "full_page_writes=off",
+			"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "autovacuum=off", // which forks for each database
 			// Otherwise killed servers leave segments behind in /dev/shm.
 			"-c", "dynamic_shared_memory_type=mmap",
 		}
