@@ -13,19 +13,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/segmentcheck"
-	"github.com/snowlease/snowlease/lease"
-	"github.com/snowlease/snowlease/lease/leasetest"
 )
-
-// pooled is a store whose centers share a pgxpool.Pool.
-type pooled struct{ *store }
-
-func (s pooled) Center(t testing.TB) lease.Center {
-	pool, dialect := pgxPool(t, s.db)
-	c, err := dbseq.New(pool, dialect, s.opts...)
-	require.NoError(t, err)
-	return s.shift(c)
-}
 
 func pgxPool(t testing.TB, db *gorm.DB) (*sql.DB, dbseq.Dialect) {
 	t.Helper()
@@ -38,13 +26,14 @@ func pgxPool(t testing.TB, db *gorm.DB) (*sql.DB, dbseq.Dialect) {
 	return opened, dbseq.Postgres
 }
 
-// TestPgxPool runs the contract on the pool of an application that uses pgx without
-// database/sql.
+// TestPgxPool: an application that uses pgx without database/sql has a pool of its own.
 func TestPgxPool(t *testing.T) {
 	t.Parallel()
-	e := engines[2]
-	direct := stores(t, e)
-	leasetest.Run(t, func(t testing.TB) leasetest.Store { return pooled{direct(t).(*store)} })
-	pool, dialect := pgxPool(t, e.db(t, e.dsn(t)))
+	db := engines[2].db(t, engines[2].dsn(t))
+	pool, dialect := pgxPool(t, db)
 	require.NoError(t, segmentcheck.Run(t.Context(), segmentsOn(t, pool, dialect), "shop/", nil))
+	c, err := dbseq.New(pool, dialect)
+	require.NoError(t, err)
+	first(t, c, request("orders", 2))
+	require.NoError(t, everyStatementOf(t, db, c))
 }

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -106,8 +108,9 @@ func (l list) command(t testing.TB, b build, m *mutant, tests string) *exec.Cmd 
 }
 
 // withVariant adds a numbered mutant to a text that was made from product by adding others.
-// It returns false if the mutant changes more than bodies of functions.
+// It returns false if the mutant changes more than bodies of functions and values of variables.
 func withVariant(text, product, mutated string, number int) (string, bool) {
+	text, product, mutated = asFunctions(text), asFunctions(product), asFunctions(mutated)
 	before, rest := functions(product)
 	after, restAfter := functions(mutated)
 	if before == nil || rest != restAfter {
@@ -122,38 +125,83 @@ func withVariant(text, product, mutated string, number int) (string, bool) {
 	return text, true
 }
 
-// A function is a declaration within a text.
+// A function is a declaration within a text, or what returns the value of a variable.
 type function struct {
-	*ast.FuncDecl
+	*ast.FuncType
+	*ast.BlockStmt
 	body string
 }
 
 // functions returns the functions of a file that it can copy, and the text outside of their
 // bodies; nothing if the file is not Go.
 func functions(text string) (all []function, rest string) {
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, "", text, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, ""
-	}
 	end := token.Pos(1)
-	for _, d := range file.Decls {
+	for _, d := range declarations(text) {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
-			rest += text[end-1 : f.Body.Pos()-1]
-			end = f.Body.End()
-			all = append(all, function{f, text[f.Body.Pos()-1 : f.Body.End()-1]})
+			all = append(all, function{f.Type, f.Body, ""})
+		}
+		for _, v := range values(d) {
+			if call, ok := v.(*ast.CallExpr); ok {
+				if f, ok := call.Fun.(*ast.FuncLit); ok {
+					all = append(all, function{f.Type, f.Body, ""})
+				}
+			}
 		}
 	}
+	for i, f := range all {
+		all[i].body = text[f.Lbrace-1 : f.Rbrace]
+		rest += text[end-1 : f.Lbrace-1]
+		end = f.Rbrace + 1
+	}
 	return all, rest + text[end-1:]
+}
+
+func declarations(text string) []ast.Decl {
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil
+	}
+	return file.Decls
+}
+
+// values returns the values of the variables that d declares.
+func values(d ast.Decl) (all []ast.Expr) {
+	if vars, ok := d.(*ast.GenDecl); ok && vars.Tok == token.VAR {
+		for _, s := range vars.Specs {
+			all = append(all, s.(*ast.ValueSpec).Values...)
+		}
+	}
+	return all
+}
+
+// asFunctions lets functions return the values of variables whose types are evident.
+func asFunctions(text string) string {
+	for _, d := range slices.Backward(declarations(text)) {
+		for _, v := range slices.Backward(values(d)) {
+			typ := ""
+			switch v := v.(type) {
+			case *ast.CompositeLit:
+				typ = text[v.Type.Pos()-1 : v.Type.End()-1]
+			case *ast.BinaryExpr:
+				if strings.HasPrefix(text[v.Pos()-1:], "`") {
+					typ = "string"
+				}
+			}
+			if typ != "" && !strings.HasPrefix(typ, "[...") {
+				text = text[:v.Pos()-1] + "func() " + typ + " { return " + text[v.Pos()-1:v.End()-1] + " }()" + text[v.End()-1:]
+			}
+		}
+	}
+	return text
 }
 
 // choosing returns text with a function that begins with the other body, and its results, if
 // the number says so.
 func (f function) choosing(text string, number int, body string) string {
 	call := "func() " + body + "(); return"
-	if r := f.Type.Results; r != nil {
+	if r := f.Results; r != nil {
 		call = "return func() " + text[r.Pos()-1:r.End()-1] + " " + body + "()"
 	}
-	begin := f.Body.Pos() // behind the brace
+	begin := f.Lbrace // behind the brace
 	return text[:begin] + fmt.Sprintf(" if mutantNumber == %d { %s }; ", number, call) + text[begin:]
 }
