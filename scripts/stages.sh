@@ -161,7 +161,7 @@ prove)
 	) &
 	computing=$!
 	(
-		stage chaos gotest proof -parallel 3 ./chaos
+		stage chaos gotest proof -parallel 2 ./chaos
 		stage modules modules
 		stage etcd proofs etcdseq
 	) &

@@ -35,7 +35,7 @@ var topologies = []struct {
 func TestChaos(t *testing.T) {
 	r := newResults(t)
 	t.Cleanup(r.write)
-	for _, engine := range []string{"redis", "numbers", "galera", "mariadb", "mysql", "postgres", "etcd", "local"} { // the longest first
+	for _, engine := range []string{"galera", "redis", "numbers", "mariadb", "mysql", "postgres", "etcd", "local"} { // the longest first
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			for _, topology := range topologies {

@@ -63,6 +63,7 @@ func mysqldCommand(data, tmp string) []string {
 		mysqld, "--no-defaults", "--datadir=" + data, "--tmpdir=" + tmp, "--secure-file-priv=",
 		"--innodb-buffer-pool-size=32M", "--innodb-redo-log-capacity=32M",
 		"--innodb-flush-method=nosync", "--innodb-doublewrite=OFF", "--innodb-use-native-aio=OFF",
+		"--innodb-log-writer-threads=OFF", // they wait by spinning, which takes half of the CPU time of a write
 	}
 	if root := filepath.Join(filepath.Dir(mysqld), "..", "root", "usr"); isDir(root) { // where an unpacked server has its messages and plugins
 		argv = append(argv, "--basedir="+root, "--plugin-dir="+filepath.Join(root, "lib", "mysql", "plugin"))
