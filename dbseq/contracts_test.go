@@ -25,13 +25,6 @@ func TestContractNever(t *testing.T) {
 	leasetest.Run(t, stores(t, engines[1], dbseq.WithDurable(true)))
 }
 
-// contracts runs the contracts of leases and of numbers.
-func contracts(t *testing.T, e engine) {
-	t.Helper()
-	require.NoError(t, segmentcheck.Run(t.Context(), segments(t, e.db(t, e.dsn(t)), dbseq.WithTablePrefix("x_")), "shop/", nil))
-	leasetest.Run(t, stores(t, e))
-}
-
 // TestContractOddSessions runs the contracts under unusual session settings.
 func TestContractOddSessions(t *testing.T) {
 	with := func(e engine, settings func(t testing.TB) string) engine {
@@ -55,7 +48,8 @@ func TestContractOddSessions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			contracts(t, e)
+			require.NoError(t, segmentcheck.Run(t.Context(), segments(t, e.db(t, e.dsn(t)), dbseq.WithTablePrefix("x_")), "shop/", nil))
+			leasetest.Run(t, stores(t, e))
 		})
 	}
 }

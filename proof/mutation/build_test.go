@@ -21,8 +21,7 @@ import (
 // A build is the test binary of a list, which holds its mutants (mutant schemata: Untch,
 // Offutt, Harrold, ISSTA 1993). A function begins with the body that each mutant gives it, and
 // a number from the environment chooses one.
-// Scripts are read from a file that the environment names. A mutant that changes something
-// else is not in it and is built alone.
+// Scripts are read from a file that the environment names.
 type build struct {
 	binary  string
 	numbers map[string]int // by mutant.without
@@ -72,9 +71,7 @@ func (l list) build(t testing.TB, dir string) build {
 		if text == "" {
 			text = product
 		}
-		if text, ok := withVariant(text, product, mutated, i+1); ok {
-			texts[m.file], b.numbers[m.without] = text, i+1
-		}
+		texts[m.file], b.numbers[m.without] = withVariant(t, text, product, mutated, i+1), i+1
 	}
 	for file, text := range texts {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.PackageClauseOnly)
@@ -108,21 +105,19 @@ func (l list) command(t testing.TB, b build, m *mutant, tests string) *exec.Cmd 
 }
 
 // withVariant adds a numbered mutant to a text that was made from product by adding others.
-// It returns false if the mutant changes more than bodies of functions and values of variables.
-func withVariant(text, product, mutated string, number int) (string, bool) {
+func withVariant(t testing.TB, text, product, mutated string, number int) string {
+	t.Helper()
 	text, product, mutated = asFunctions(text), asFunctions(product), asFunctions(mutated)
 	before, rest := functions(product)
 	after, restAfter := functions(mutated)
-	if before == nil || rest != restAfter {
-		return "", false
-	}
+	require.Equal(t, rest, restAfter, "a mutant changes bodies of functions and values of variables only")
 	now, _ := functions(text)
 	for i := len(before) - 1; i >= 0; i-- { // from the end, so that offsets stay
 		if before[i].body != after[i].body {
 			text = now[i].choosing(text, number, after[i].body)
 		}
 	}
-	return text, true
+	return text
 }
 
 // A function is a declaration within a text, or what returns the value of a variable.
@@ -132,8 +127,7 @@ type function struct {
 	body string
 }
 
-// functions returns the functions of a file that it can copy, and the text outside of their
-// bodies; nothing if the file is not Go.
+// functions returns the functions of a file, and the text outside of their bodies.
 func functions(text string) (all []function, rest string) {
 	end := token.Pos(1)
 	for _, d := range declarations(text) {
@@ -157,10 +151,7 @@ func functions(text string) (all []function, rest string) {
 }
 
 func declarations(text string) []ast.Decl {
-	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
-	if err != nil {
-		return nil
-	}
+	file, _ := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution) // or the build fails
 	return file.Decls
 }
 
@@ -179,13 +170,10 @@ func asFunctions(text string) string {
 	for _, d := range slices.Backward(declarations(text)) {
 		for _, v := range slices.Backward(values(d)) {
 			typ := ""
-			switch v := v.(type) {
-			case *ast.CompositeLit:
-				typ = text[v.Type.Pos()-1 : v.Type.End()-1]
-			case *ast.BinaryExpr:
-				if strings.HasPrefix(text[v.Pos()-1:], "`") {
-					typ = "string"
-				}
+			if c, ok := v.(*ast.CompositeLit); ok {
+				typ = text[c.Type.Pos()-1 : c.Type.End()-1]
+			} else if strings.HasPrefix(text[v.Pos()-1:], "`") {
+				typ = "string"
 			}
 			if typ != "" && !strings.HasPrefix(typ, "[...") {
 				text = text[:v.Pos()-1] + "func() " + typ + " { return " + text[v.Pos()-1:v.End()-1] + " }()" + text[v.End()-1:]

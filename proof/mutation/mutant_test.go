@@ -3,15 +3,12 @@ package mutation_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/snowlease/snowlease/internal/test/limit"
 	"github.com/stretchr/testify/assert"
-
 	"github.com/stretchr/testify/require"
 )
 
@@ -96,16 +93,7 @@ func write(t testing.TB, dir, name, text string) (path string) {
 // run runs a killer on a mutant and returns what it prints.
 func (l list) run(t testing.TB, b build, m mutant) string {
 	t.Helper()
-	test := pattern(l.test(m.killer))
-	if _, within := b.numbers[m.without]; within || m.embedded() {
-		out, _ := l.command(t, b, &m, test).CombinedOutput() // the test is expected to fail
-		return string(out)
-	}
-	_, text := m.source(t)
-	cmd := exec.CommandContext(limit.Compiling(t), "go", "test", "-tags=prove", "-vet=off", "-ldflags=-s -w", "-count=1", "-timeout=2m", "-failfast", "-run="+test, "-v",
-		overlay(t, t.TempDir(), map[string]string{m.file: text}), ".")
-	cmd.Dir = root(t, l.pkg) // which may be a module of its own
-	out, _ := cmd.CombinedOutput()
+	out, _ := l.command(t, b, &m, pattern(l.test(m.killer))).CombinedOutput() // the test is expected to fail
 	return string(out)
 }
 
