@@ -74,7 +74,7 @@ func TestControls(t *testing.T) {
 		t.Run(breaking+"/"+where, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, arena(t), breaking+" "+where, base)
-			s.order.Break, s.length = breaking, 3*time.Second
+			s.order.Break, s.order.Calm, s.length = breaking, false, 3*time.Second
 			// A few processes and fewer worker ids show it too.
 			s.order.Request.Last, s.size = 7, 12
 			s.only = faults

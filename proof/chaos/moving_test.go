@@ -97,7 +97,7 @@ func (m *moving) start(p place, first, last int64, n int) (started []*process) {
 	m.Helper()
 	for range n {
 		s := &m.seats[len(m.orders)]
-		m.orders = append(m.orders, order{Store: p.store, Request: p.request(first, last), Layout: p.layout})
+		m.orders = append(m.orders, order{Calm: true, Store: p.store, Request: p.request(first, last), Layout: p.layout})
 		require.NoError(m, m.fill(s))
 		started = append(started, s.process)
 	}

@@ -86,7 +86,7 @@ func newStage(t *testing.T, a *arena, name string, seed uint64) *stage {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", seed, name)
 	s := &stage{
-		T: t, arena: a, name: name, size: *size, order: order{Request: request(), Layout: layout}, seed: h.Sum64(),
+		T: t, arena: a, name: name, size: *size, order: order{Request: request(), Layout: layout, Calm: *duration < time.Minute}, seed: h.Sum64(),
 		length: *duration * time.Duration(a.share) / 100,
 		counts: map[string]int{}, doing: map[string]struct{}{},
 	}

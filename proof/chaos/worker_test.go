@@ -29,6 +29,7 @@ const workers = 16
 type order struct {
 	Store   store
 	Break   string // a way to break the protocol, or empty
+	Calm    bool   // a run of seconds, beside other tests: longer pauses
 	Request lease.Request
 	Layout  snowflake.Layout
 	Journal string // file
@@ -259,11 +260,10 @@ func (w *worker) issue(k *keeper.Keeper) {
 	}
 }
 
-// rest returns how long a process pauses between rounds. What breaks the protocol hurries, so
-// that it shows.
+// rest returns how long a process pauses between rounds.
 func (o order) rest(random *rand.Rand) time.Duration {
 	d := 10*time.Millisecond + time.Duration(random.Int64N(int64(60*time.Millisecond)))
-	if o.Break == "" {
+	if o.Calm {
 		d *= 4
 	}
 	return d
