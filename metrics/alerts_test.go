@@ -314,19 +314,23 @@ func TestOutage(t *testing.T) {
 	willStop, noIDs := alert{"IdWorkerIDsWillStop", "warning"}, alert{"IdWorkerIssuesNoIDs", "critical"}
 	tests := ""
 	for phase := range 4 {
-		var began, stop, healed time.Duration // since the first scrape
+		var began, last, healed time.Duration // since the first scrape; last is of the last one with ids
 		s := play(t, interval, phase, func(s *scene) {
 			w := s.process(idworker.Config{Namespace: "orders"})
 			first := time.Now()
 			s.run(time.Minute)
 			s.down()
-			began, stop = time.Since(first), w.Status().Ceiling.Sub(first)
-			s.run(2 * time.Minute)
+			began = time.Since(first)
+			for range 2 * time.Minute / interval {
+				if _, err := w.NextID(); err == nil {
+					last = time.Since(first)
+				}
+				s.run(interval)
+			}
 			s.up()
 			healed = time.Since(first)
 			s.run(time.Minute)
 		})
-		last := stop.Truncate(interval) // the last scrape with ids
 		tests += s.test(
 			claim{anyAlert(".*").fired(), began, 0},
 			claim{noIDs.fired(), last, 0},
