@@ -142,10 +142,10 @@ case ${1:-} in
 test)
 	servers mariadb postgres redis || exit
 	export SNOWLEASE_TEST_ENGINE=${SNOWLEASE_TEST_ENGINE:-mariadb,postgres,redis} # the others are left to make prove
-	stage race gotest . "${race[@]}" "${raced[@]}" &
+	stage race gotest . "${race[@]}" -p 1 "${raced[@]}" &
 	beside=$!
 	mapfile -t packages < <(others)
-	stage library gotest . -p 3 "${packages[@]}"
+	stage library gotest . -p 2 "${packages[@]}"
 	wait $beside
 	;;
 prove)

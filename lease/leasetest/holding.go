@@ -102,7 +102,7 @@ func holding() []promise {
 		{says: "a release clamps the last use to the grant", prove: clamped},
 		{says: "ranges are disjoint whatever holders do", prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 3, maxTTL(short), above)
-			for range 4 {
+			for range 3 {
 				s.anything(t, 60)
 				s.lendAll()
 			}

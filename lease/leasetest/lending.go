@@ -147,7 +147,7 @@ func (p patient) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 
 // givenUp starts keepers whose contexts end at any step of their borrows.
 func givenUp(t *testing.T, b *bench) {
-	const pool, many, each = 32, 4, 50
+	const pool, many, each = 32, 4, 30
 	s := b.open(t, pool)
 	errs := make([]error, many)
 	together(many, func(i int) {

@@ -241,6 +241,8 @@ func (w *worker) issue(k *keeper.Keeper) {
 			r := report{IDs: w.generator.Issued(), Worker: -1}
 			if s := k.Status(); s.State == keeper.Holding {
 				r.Worker = s.Grant.Worker
+			} else if s.Err != nil {
+				r.Why = s.Err.Error()
 			}
 			if out.Encode(r) != nil {
 				os.Exit(2) // the tests have ended
