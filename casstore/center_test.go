@@ -3,7 +3,6 @@ package casstore_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"strconv"
 	"sync"
@@ -22,7 +21,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "8") // tests mostly wait; -parallel overrides this
 	goleak.VerifyTestMain(m)
 }
 
@@ -110,7 +108,7 @@ func (s *store) Delete(t testing.TB, namespace string, worker int64) {
 }
 
 func (s *store) Traits() leasetest.Traits {
-	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: s.compared, StandsStill: s.still}
+	return leasetest.Traits{LeastRecentlyUsed: true, Incarnation: s.compared, StandsStill: s.still, Bubble: !s.still}
 }
 
 func TestContract(t *testing.T) {

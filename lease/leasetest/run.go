@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -55,6 +56,10 @@ func Run(t *testing.T, newStore func(testing.TB) Store) {
 				t.Run(p.says, func(t *testing.T) {
 					if !p.timed {
 						t.Parallel()
+					}
+					if shared.Traits().Bubble {
+						synctest.Test(t, func(t *testing.T) { p.prove(t, newBench(t, newStore)) })
+						return
 					}
 					b := shared
 					if p.alone {

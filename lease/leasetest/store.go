@@ -74,4 +74,7 @@ type Traits struct {
 	// StandsStill is set if only Sleep moves the store's clock. Limits are then tested to
 	// the millisecond.
 	StandsStill bool
+	// Bubble is set if the store asks nobody outside the process, and its clock is that of package
+	// time. Each subtest then has its own store, in a bubble of testing/synctest, where nobody waits.
+	Bubble bool
 }
