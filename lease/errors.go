@@ -73,8 +73,8 @@ func (e *QuarantineError) Error() string {
 func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now)) }
 
 // MismatchError is returned to a member that may not join the namespace (see Pin.Join), to every
-// member of a retired namespace, and, if a namespace was created again after a total loss, to a
-// holder whose grant the new namespace need not allow for.
+// member of a retired namespace, and to a holder whose grant needs more than the namespace allows
+// for: it was created again after a total loss, or renews a grant that ended before that fell.
 type MismatchError struct {
 	Namespace     string
 	Stored, Asked Pin // of the namespace and of the caller
@@ -88,7 +88,7 @@ func (e *MismatchError) Error() string {
 		return fmt.Sprintf("lease: namespace %q is %s: give this process the configuration that replaces it", e.Namespace, printable.Text(e.Stored.String()))
 	}
 	if is, was := e.Asked, e.Stored; was.Err() == nil && is.Layout == was.Layout && is.Pool == was.Pool {
-		return fmt.Sprintf("lease: namespace %q lost its records, and was opened again by a process that allows for less (MaxTTL or lease.max_ttl %v, Skew or store.skew %v) than the grant of this one needs (%v, %v)", e.Namespace, was.MaxTTL, was.Skew, is.MaxTTL, is.Skew)
+		return fmt.Sprintf("lease: namespace %q allows for less (MaxTTL or lease.max_ttl %v, Skew or store.skew %v) than the grant of this process needs (%v, %v): the grant has ended, or the namespace lost its records and was opened again", e.Namespace, was.MaxTTL, was.Skew, is.MaxTTL, is.Skew)
 	}
 	change := ""
 	if e.Change != "" {

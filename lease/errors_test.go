@@ -67,7 +67,7 @@ func TestMismatchOfANamespaceOpenedAnew(t *testing.T) {
 		Stored:    lease.ParsePin("layout={five} pool=32 max_ttl=30s skew=1s"),
 		Asked:     lease.ParsePin("layout={five} pool=32 max_ttl=1m0s skew=2s"),
 	}
-	require.ErrorContains(t, err, "by a process that allows for less (MaxTTL or lease.max_ttl 30s, Skew or store.skew 1s) than the grant of this one needs (1m0s, 2s)")
+	require.ErrorContains(t, err, "allows for less (MaxTTL or lease.max_ttl 30s, Skew or store.skew 1s) than the grant of this process needs (1m0s, 2s)")
 }
 
 // Times are to the second. If the end is further away than any lease, the error points to the page that

@@ -183,7 +183,11 @@ func (ns Namespace) granted(worker, now int64, req lease.Request, pin lease.Pin)
 
 // Release implements lease.Center.Release for a grant of a valid request.
 func (ns Namespace) Release(now int64, incarnation string, g lease.Grant, lastUsed int64) (Namespace, error) {
-	ns, _, err := ns.look(now, incarnation, g.Pinned, g.Request)
+	known := g.Pinned
+	if ns.Meta.Pin != noPin && g.Ceiling < now {
+		known = noPin // g needs nothing any more, and what it needed may have fallen since
+	}
+	ns, _, err := ns.look(now, incarnation, known, g.Request)
 	if err != nil {
 		return ns, err
 	}

@@ -174,9 +174,9 @@ func raisedBorrowing(t *testing.T, b *bench) {
 // fallen tests that the times that the namespace allows for fall when no member needs the greater
 // ones any more.
 func fallen(t *testing.T, b *bench) {
-	s := b.open(t, 4, maxTTL(brief))
+	s := b.open(t, 5, maxTTL(brief))
 	less := maxTTL(brief / 2)
-	former := s.acquire()
+	former, paused := s.acquire(), s.acquire()
 	g := s.acquire(less)
 	falls := lease.PinChange{Falls: true, MaxTTL: brief / 2, Skew: skew}
 	s.requirePin(brief, skew, falls)
@@ -197,6 +197,7 @@ func fallen(t *testing.T, b *bench) {
 		return g.Pinned.MaxTTL == brief/2 || g.Pinned == lease.Pin{} && g.Now > began+2*brief.Milliseconds()
 	}, g, last)
 	s.requirePin(brief/2, skew, lease.PinChange{})
+	requireKnown(t, s.tryRelease(paused, paused.Floor)) // whose lease has ended
 	require.LessOrEqual(t, s.acquire().Ceiling, s.now.Load()+(brief/2).Milliseconds(), "it raises the namespace again, and has to wait")
 	s.requirePin(brief, skew, lease.PinChange{MaxTTL: brief / 2, Skew: skew})
 

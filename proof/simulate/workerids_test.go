@@ -323,7 +323,7 @@ func (f *far) Release(ctx context.Context, g lease.Grant, lastUsed int64) error 
 		ledger.giving = append(ledger.giving, give)
 		w.mu.Unlock()
 		err := f.center.Release(ctx, g, lastUsed)
-		f.b.answered("release", g, &g, err)
+		f.b.answered("release", g, nil, err)
 		return struct{}{}, err
 	})
 	if errors.Is(err, errOver) {
