@@ -28,7 +28,7 @@ func failing() []promise {
 		{says: "after a failover a stale lease is not lent before its end", alone: true, by: looksAtIncarnation, prove: staleRecord},
 		{says: "ranges are disjoint whatever the store forgets", alone: true, prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 3, maxTTL(short), above)
-			for range 3 {
+			for range 2 {
 				s.anything(t, 20)
 				b.Wipe(t)
 				s.anything(t, 20)
@@ -37,7 +37,7 @@ func failing() []promise {
 		}},
 		{says: "ranges are disjoint whatever a failover brings back", alone: true, by: looksAtIncarnation, prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 3, maxTTL(short), above)
-			for range 3 {
+			for range 2 {
 				s.anything(t, 15)
 				restore := b.Snapshot(t)
 				s.anything(t, 20)

@@ -103,7 +103,7 @@ func holding() []promise {
 		{says: "ranges are disjoint whatever holders do", prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 3, maxTTL(short), above)
 			for range 3 {
-				s.anything(t, 60)
+				s.anything(t, 40)
 				s.lendAll()
 			}
 		}},

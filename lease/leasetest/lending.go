@@ -147,7 +147,7 @@ func (p patient) Release(ctx context.Context, g lease.Grant, lastUsed int64) err
 
 // givenUp starts keepers whose contexts end at any step of their borrows.
 func givenUp(t *testing.T, b *bench) {
-	const pool, many, each = 32, 4, 30
+	const pool, many, each = 16, 4, 30
 	s := b.open(t, pool)
 	errs := make([]error, many)
 	together(many, func(i int) {
@@ -280,7 +280,7 @@ func workerRanges(t *testing.T, b *bench) {
 }
 
 func stampede(t *testing.T, b *bench) {
-	const pool, many = 32, 200
+	const pool, many = 16, 100
 	s := b.open(t, pool)
 	grants, errs := make([]lease.Grant, many), make([]error, many)
 	together(many, func(i int) { grants[i], errs[i] = s.tryAcquire() })

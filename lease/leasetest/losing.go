@@ -96,9 +96,9 @@ func losing() []promise {
 		promise{says: "ranges are disjoint whatever records are lost", prove: func(t *testing.T, b *bench) {
 			s := b.open(t, 3, maxTTL(short), above)
 			for _, what := range []Records{OneMark, OneSlot, Meta, Owners} {
-				s.anything(t, 20)
+				s.anything(t, 15)
 				b.Drop(t, s.base.Namespace, what)
-				s.anything(t, 20)
+				s.anything(t, 15)
 				s.lendAll()
 			}
 		}},
