@@ -11,6 +11,7 @@ import (
 
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/test/testserver"
@@ -201,9 +202,7 @@ func TestCloseOfABrokenConnection(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		c := center(t, db)
+	onEachCenter(t, func(t *testing.T, e engine, db *gorm.DB, c *dbseq.Center) {
 		g := first(t, c, request("orders", 4))
 		require.NoError(t, c.Close())
 		require.NoError(t, c.Close())

@@ -79,6 +79,15 @@ func onEach(t *testing.T, f func(t *testing.T, e engine, dsn string)) {
 	onThose(t, "sqlite mysql postgres", f)
 }
 
+// onEachCenter runs f for each engine, each time with a center on a new database.
+func onEachCenter(t *testing.T, f func(t *testing.T, e engine, db *gorm.DB, c *dbseq.Center)) {
+	t.Helper()
+	onEach(t, func(t *testing.T, e engine, dsn string) {
+		db := e.db(t, dsn)
+		f(t, e, db, center(t, db))
+	})
+}
+
 // onThose does so for the engines that speak one of these.
 func onThose(t *testing.T, speak string, f func(t *testing.T, e engine, dsn string)) {
 	t.Helper()

@@ -14,9 +14,7 @@ import (
 
 // TestLargePool: all slots of a pool are created, and the last one can be lent.
 func TestLargePool(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		c := center(t, db)
+	onEachCenter(t, func(t *testing.T, e engine, db *gorm.DB, c *dbseq.Center) {
 		pool := int64(1025)
 		if e.speaks == "mysql" { // fill counts with five hexadecimal digits
 			pool = 0x10001
@@ -141,9 +139,7 @@ func TestNoDatabaseInTheDSN(t *testing.T) {
 // TestTablesDroppedWhileHeld: the process that used the tables creates them again, and
 // gets another range.
 func TestTablesDroppedWhileHeld(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		c := center(t, db)
+	onEachCenter(t, func(t *testing.T, _ engine, db *gorm.DB, c *dbseq.Center) {
 		g := first(t, c, soon(request("orders", 1)))
 		for _, table := range []string{"slot", "ticket", "meta"} {
 			rawExec(t, db, "DROP TABLE snowlease_"+table)
@@ -158,9 +154,7 @@ func TestTablesDroppedWhileHeld(t *testing.T) {
 
 // TestNoTablesAreCreatedToLook: who only looks, and an operator, creates no tables, and is told so.
 func TestNoTablesAreCreatedToLook(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		c := center(t, db)
+	onEachCenter(t, func(t *testing.T, _ engine, db *gorm.DB, c *dbseq.Center) {
 		_, err := c.Extras().Lister.Slots(t.Context(), "orders")
 		require.ErrorContains(t, err, "there is no table snowlease_slot")
 		operator := c.Extras().Operator
@@ -177,9 +171,7 @@ func TestNoTablesAreCreatedToLook(t *testing.T) {
 // TestTicketsDoNotPileUp: tickets are deleted even if their processes are killed while
 // they hold a slot or while they borrow one.
 func TestTicketsDoNotPileUp(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		c := center(t, db)
+	onEachCenter(t, func(t *testing.T, _ engine, db *gorm.DB, c *dbseq.Center) {
 		require.NoError(t, c.Extras().Init(t.Context(), request("orders", 2)))
 		pass := func() { rawExec(t, db, "UPDATE snowlease_slot SET expires_ms = 1, hwm_ms = 1, ver = ver + 1") }
 		for range 4 { // each is killed, and its lease expires
@@ -211,9 +203,7 @@ func TestTicketsDoNotPileUp(t *testing.T) {
 // TestTicketChoosesTheWorkerID: the ticket modulo the number of worker ids in the range
 // chooses the worker id. If that is held, the least recently used one is lent.
 func TestTicketChoosesTheWorkerID(t *testing.T) {
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		c := center(t, db)
+	onEachCenter(t, func(t *testing.T, _ engine, db *gorm.DB, c *dbseq.Center) {
 		req := func() lease.Request {
 			r := request("orders", 8)
 			r.First, r.Last = 2, 6

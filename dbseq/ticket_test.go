@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
 
 	"github.com/snowlease/snowlease/dbseq"
 )
@@ -14,9 +15,7 @@ import (
 // and SQLite even after its deletion. Worker ids are lent without tickets.
 func TestTicketsAreUsedUp(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, e engine, dsn string) {
-		db := e.db(t, dsn)
-		c := center(t, db)
+	onEachCenter(t, func(t *testing.T, e engine, db *gorm.DB, c *dbseq.Center) {
 		held := map[int64]bool{first(t, c, request("orders", 8)).Worker: true}
 		rawExec(t, db, "INSERT INTO snowlease_ticket (id, ns, owner) VALUES (9223372036854775807, 'other', '')")
 		if e.speaks == "postgres" {

@@ -43,8 +43,7 @@ func (r *rig) lent() (n int) {
 func TestLostLeaseIsUsedUpWhereNoOtherIsFree(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.member(func(c *keeper.Config) { c.Request.First, c.Request.Last = 4, 4 })
-		r.start()
-		first := r.keeper.Status().Grant
+		first := r.start()
 		r.expire(4)
 		time.Sleep(15 * time.Second)
 		require.EqualValues(t, 1, r.losses.Load())

@@ -105,9 +105,10 @@ func (r *rig) stepping(look func() time.Duration) {
 	r.member(nil)
 }
 
-func (r *rig) start() {
+func (r *rig) start() lease.Grant {
 	r.Helper()
 	require.NoError(r, r.keeper.Start(r.Context()))
+	return r.keeper.Status().Grant
 }
 
 // next returns an id, which must be greater than the one before.
@@ -266,8 +267,7 @@ func TestReplicasSpreadAroundASchedule(t *testing.T) {
 
 func TestLostLeaseIsReplacedWhileIdsGoOn(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		old := r.keeper.Status().Grant
+		old := r.start()
 		r.next()
 		up := r.down()
 		time.Sleep(28*time.Second + 500*time.Millisecond) // within the skew of its expiry: lost, not yet past its ceiling
@@ -690,8 +690,7 @@ func TestLifeCycle(t *testing.T) {
 			require.ErrorContains(t, r.keeper.Reset(t.Context()), "stopped")
 			require.ErrorIs(t, r.gen.Err(), generator.ErrClosed)
 
-			r.start()
-			again := r.keeper.Status().Grant
+			again := r.start()
 			require.NotEqual(t, first.Owner, again.Owner)
 			time.Sleep(3 * lease.DefaultTTL) // it is renewed
 			require.True(t, r.next().Time.After(id.Time))

@@ -70,8 +70,7 @@ func TestReleaseThatArrivesLateFreesNothingInUse(t *testing.T) {
 		named(t, name, func(t *testing.T, r *rig) {
 			c := &custodian{Center: r.center}
 			r.member(func(cfg *keeper.Config) { cfg.Center = c })
-			r.start()
-			first := r.keeper.Status().Grant
+			first := r.start()
 			c.answer = func(ctx context.Context, g lease.Grant) lease.Grant {
 				c.answer, c.late = nil, true
 				return spoil(ctx, g)

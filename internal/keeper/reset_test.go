@@ -325,8 +325,7 @@ func TestCopyIsResetBeforeItStops(t *testing.T) {
 func TestResetBesideOthers(t *testing.T) {
 	for others := 1; others <= 2; others++ {
 		bubble(t, func(t *testing.T, r *rig) {
-			r.start()
-			old := r.keeper.Status().Grant
+			old := r.start()
 			up := r.down()
 			ended := make(chan error, others)
 			for range others {
@@ -353,8 +352,7 @@ func TestResetBesideOthers(t *testing.T) {
 func TestResetWhileTheCenterIsDown(t *testing.T) {
 	for _, outage := range []time.Duration{0, time.Minute} {
 		bubble(t, func(t *testing.T, r *rig) {
-			r.start()
-			old := r.keeper.Status().Grant
+			old := r.start()
 			up := r.down()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
@@ -378,8 +376,7 @@ func TestResetWhileTheCenterIsDown(t *testing.T) {
 // A renewal under way when the process is reset changes nothing.
 func TestResetDuringARenewal(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		r.start()
-		old := r.keeper.Status().Grant
+		old := r.start()
 		hangs := make(chan struct{})
 		first := true
 		r.center.Intercept(func(ctx context.Context, verb string, after bool) error {

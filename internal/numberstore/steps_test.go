@@ -10,15 +10,17 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
+type next struct {
+	name       string
+	step, used int64
+	in         time.Duration
+	want       int64
+}
+
 func TestNextStep(t *testing.T) {
 	t.Parallel()
 	steps := numberstore.Steps{Min: 10, Max: 50_000, Cover: 10 * time.Second}
-	for _, c := range []struct {
-		name       string
-		step, used int64
-		in         time.Duration
-		want       int64
-	}{
+	for _, c := range []next{
 		{"as it is", 1000, 1000, 10 * time.Second, 1000},
 		{"faster", 1000, 1000, 5 * time.Second, 2000},
 		{"much faster", 1000, 1000, time.Millisecond, 8000},
@@ -40,12 +42,7 @@ func TestFreshSteps(t *testing.T) {
 	t.Parallel()
 	const cover = 125 * time.Millisecond
 	steps := numberstore.Steps{Min: 1, Max: 4096, Cover: cover, Fresh: true}
-	for _, c := range []struct {
-		name       string
-		step, used int64
-		in         time.Duration
-		want       int64
-	}{
+	for _, c := range []next{
 		{"nothing used", 64, 0, time.Second, 1},
 		{"nothing used at once", 1, 0, 0, 1},
 		{"a low rate", 1, 1, time.Second, 1},
