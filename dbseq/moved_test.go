@@ -187,35 +187,42 @@ func TestMovedLaterSchema(t *testing.T) {
 }
 
 // TestSchemaOfTheAccount: somebody creates a schema with the name of the account, which then comes
-// before that of the tables. A process that runs follows it with no statement.
+// before that of the tables. The process that created them follows with no statement until they are
+// moved, and then as one that starts does.
 func TestSchemaOfTheAccount(t *testing.T) {
 	onThose(t, "postgres", func(t *testing.T, e engine, dsn string) {
 		c, err := dbseq.Open(e.driver, dsn)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = c.Close() })
-		numbers := c.Numbers().(*sqlnumbers.Store)
-		g := first(t, c, request("orders", 2))
-		reserve := numberstore.Request{Name: "shop/orders", N: 5, Start: 1, Max: 100, Create: true}
-		_, err = numbers.Reserve(t.Context(), reserve)
-		require.NoError(t, err)
-
-		db := e.db(t, dsn)
-		var account string
-		require.NoError(t, db.Raw("SELECT quote_ident(current_user)").Row().Scan(&account))
+		g, db := first(t, c, request("orders", 2)), e.db(t, dsn)
+		last := int64(0)
+		goesOn := func() {
+			g, err = c.Renew(t.Context(), g)
+			require.NoError(t, err)
+			got, err := c.Numbers().Reserve(t.Context(), reserve(1))
+			require.NoError(t, err)
+			last++
+			require.Equal(t, last, got.First)
+		}
+		goesOn()
+		var account, database string
+		require.NoError(t, db.Raw("SELECT quote_ident(current_user), quote_ident(current_database())").Row().Scan(&account, &database))
 		rawExec(t, db, "CREATE SCHEMA "+account)
-		// A process that starts finds the tables as well.
 		other := acquire(t, center(t, db), request("orders", 2))
-		require.NotEqual(t, g.Worker, other.Worker)
-		rawExec(t, db, "SET search_path = "+account)
-		runFile(t, db, e)
-		runSegmentFile(t, db, e)
-		_, err = c.Renew(t.Context(), g)
-		require.NoError(t, err)
-		_, err = c.Acquire(t.Context(), request("orders", 2))
-		require.ErrorAs(t, err, new(*lease.NoFreeWorkerError))
-		got, err := numbers.Reserve(t.Context(), reserve)
-		require.NoError(t, err)
-		require.Equal(t, numberstore.Range{First: 6, Last: 10}, got)
+		require.NotEqual(t, g.Worker, other.Worker, "a process that starts finds the tables as well")
+		path := e.db(t, dsn+" search_path="+account)
+		runFile(t, path, e)
+		runSegmentFile(t, path, e)
+		goesOn()
+		for _, table := range []string{".snowlease_slot", ".snowlease_ticket", ".snowlease_meta", ".snowlease_segment"} {
+			rawExec(t, db, "DROP TABLE "+account+table)
+			rawExec(t, db, "ALTER TABLE public"+table+" SET SCHEMA "+account)
+		}
+		goesOn()
+		rawExec(t, db, "ALTER SCHEMA "+account+" RENAME TO app")
+		rawExec(t, db, "ALTER DATABASE "+database+" SET search_path = app")
+		goesOn()
+		require.Zero(t, number(t, db, "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'"))
 	})
 }
 

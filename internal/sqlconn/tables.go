@@ -40,6 +40,10 @@ func (c *Conn) Create(ctx context.Context) error {
 		if ok, err := c.hasTable(ctx, c.tables.Names[0]); err != nil {
 			return err
 		} else if !ok {
+			if c.Own { // a session goes by the search_path of when it began
+				c.Pool().SetMaxIdleConns(0)
+				c.Pool().SetMaxIdleConns(2)
+			}
 			now, err := c.find(ctx)
 			if err != nil {
 				return err
@@ -58,6 +62,7 @@ func (c *Conn) Create(ctx context.Context) error {
 			return err
 		}
 	}
+	c.home.Store(&home{c.home.Load().schema, true})
 	return nil
 }
 

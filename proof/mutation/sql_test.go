@@ -24,6 +24,8 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"writes where the search_path leads to", "internal/sqlconn/conn.go", `if h == nil {`, `if true {`, "TestMovedConnection/postgres"},
 	{"looks for the tables in the first schema alone", "internal/sqlconn/sql/postgres.sql#home", `WHERE pg_class.oid = to_regclass(:table)::oid`, `WHERE pg_class.oid = 0::oid`, "TestMovedLaterSchema/postgres"},
 	{"creates tables where no other process looks", "internal/sqlconn/tables.go", `if h := c.home.Load(); h.there {`, `if h := c.home.Load(); false {`, "TestMovedLaterSchema/postgres"},
+	{"does not follow tables that it created", "internal/sqlconn/tables.go", `schema, true})`, `schema, false})`, "TestSchemaOfTheAccount/postgres"},
+	{"follows by the search_path of an old session", "internal/sqlconn/tables.go", `SetMaxIdleConns(0)`, `SetMaxIdleConns(2)`, "TestSchemaOfTheAccount/postgres"},
 	{"creates tables where a moved connection leads", "internal/sqlconn/tables.go", `if !c.Own && now.schema != h.schema {`, `if false {`, "TestMovedLaterSchema/postgres"},
 	{"starts in the schema of another client of a pooler", "internal/sqlconn/sql/postgres.sql#home", `WHEN :own = 1 THEN`, `WHEN :own < 0 THEN`, "TestSearchPathOfAnotherClient"},
 	{"takes numbers where the transaction is before a first look", segmentsGo, `case !s.conn.Answered():`, `case false:`, "TestMovedInATransaction/postgres"},
