@@ -53,11 +53,11 @@ seen, at = num(seen or str(now), 'the time of the last call', 9e15), num(at or '
 run, prev, why = run or '', prev or '', why or 'the reason was not on record'
 if incarnation ~= '' and run ~= incarnation then prev, run = run, incarnation end
 
--- at is TIME. If TIME was set back, at continues at half the pace until TIME has caught up, so that
--- ids continue too. A step of more than a second is ignored: there were no calls, or TIME was set again.
--- After a loss it counts, because runs in between may be forgotten.
+-- at is the latest TIME. If TIME was set back by more than skew, at continues at half the pace until
+-- TIME is that close, so that ids continue too. A step of more than a second is ignored: there were no
+-- calls, or TIME was set again. After a loss it counts, because runs in between may be forgotten.
 local step = now - seen
-if step > 0 and (step <= 1000000 or loss) then at = at + math.floor(step / 2) end
+if step <= 1000000 or loss then at = at + math.max(0, math.min(math.floor(step / 2), at - seen - skew)) end
 at = num(str(math.max(at, now)), 'the clock of the lead', latest)
 
 -- A caller that knows a greater value than the record proves a loss, even if nothing else
@@ -87,17 +87,17 @@ if least > tick then first, from = least, from % spread end
 if from >= per then first, from = first + 1, 0 end
 if current < 0 or first > last then return answer('TIME', str(now / 1000)) end
 
--- ready is the TIME at which at allows that value. While at is ahead of TIME, it moves at
--- half the pace.
+-- reached is the TIME at which at allows that value.
 local enters = epoch + (first - ahead) * unit
-local ready = exact and quarantine + 1 or math.min(enters, now + 2 * (enters - at))
+local reached = enters - at < at - now - skew and now + 2 * (enters - at) or enters
+local ready = exact and quarantine + 1 or reached
 if quarantine > 0 and ready > now then
   return answer('QUARANTINE', str(math.floor(now / 1000)), str(math.ceil(ready / 1000)), why)
 end
 if n == 0 then return answer('OK', '0', '0', '0') end
 
 local limit = math.min(tickOf(at) + ahead, last)
-if first > limit then return answer('EXHAUSTED', str(enters - at)) end
+if first > limit then return answer('EXHAUSTED', str(reached - now)) end
 tick, seq = first + math.floor((from + n - 1) / per), (from + n - 1) % per
 if tick > limit then tick, seq = limit, per - 1 end
 quarantine = 0 -- the last value lies above it

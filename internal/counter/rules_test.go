@@ -72,6 +72,15 @@ func (r rig) sitOut(m *counter.Counter) {
 	r.Sleep(2*time.Millisecond + 2*time.Microsecond)
 }
 
+// goesOn sits out a quarantine and requires the next value to be above last.
+func (r rig) goesOn(m *counter.Counter, last int64) (first int64) {
+	r.t.Helper()
+	r.sitOut(m)
+	first, _ = r.reserve(m, 1)
+	require.Greater(r.t, first, last)
+	return first
+}
+
 func (r rig) requireQuarantine(m *counter.Counter) *lease.QuarantineError {
 	r.t.Helper()
 	_, _, err := m.Reserve(r.t.Context(), 1)
@@ -179,9 +188,7 @@ var sequenceRules = map[string]func(r rig){
 			if r.requireQuarantine(m); i%2 == 0 { // a second one immediately
 				r.Wipe(r.t)
 			}
-			r.sitOut(m)
-			first, _ := r.reserve(m, 1)
-			require.Greater(r.t, first, last)
+			r.goesOn(m, last)
 			last = r.useUp(m)
 			r.Sleep(-5 * time.Millisecond) // Skew
 		}
@@ -305,6 +312,23 @@ var sequenceRules = map[string]func(r rig){
 		require.Greater(r.t, first, last)
 		require.Equal(r.t, r.tick(), first/perTick, "the clock has caught up")
 	},
+	"a clock that is set back by less than Skew again and again": func(r rig) {
+		m := r.opened()
+		r.Sleep(time.Duration(1000-r.now()%1000) * time.Microsecond)
+		last := r.useUp(m)
+		for range 9 {
+			r.Sleep(-4 * time.Millisecond)
+			_, _, err := m.Reserve(r.t.Context(), 1)
+			require.Equal(r.t, 5*time.Millisecond, counter.Wait(err))
+			for range 4 {
+				r.Sleep(time.Millisecond)
+				r.exhausted(m) // no id lies more than MaxAhead above the latest clock
+			}
+		}
+		r.Sleep(-5 * time.Millisecond)
+		r.Wipe(r.t)
+		r.goesOn(r.member(), last)
+	},
 	"a clock that is set back and forth does not run ahead": func(r rig) {
 		m := r.opened()
 		start := r.tick()
@@ -339,9 +363,7 @@ var sequenceRules = map[string]func(r rig){
 			}
 			newcomer := r.member()
 			require.Contains(r.t, r.requireQuarantine(newcomer).Reason, want, field)
-			r.sitOut(newcomer)
-			first, _ := r.reserve(newcomer, 1)
-			require.Greater(r.t, first, last, field)
+			first := r.goesOn(newcomer, last)
 			require.Equal(r.t, r.tick()+10, first/perTick)
 		}
 	},
@@ -356,9 +378,7 @@ var sequenceRules = map[string]func(r rig){
 		newcomer := r.member()
 		require.Contains(r.t, r.requireQuarantine(newcomer).Reason, "incarnation of the store changed")
 		require.Contains(r.t, r.requireQuarantine(newcomer).Reason, "incarnation of the store changed", "the reason is kept")
-		r.sitOut(newcomer)
-		first, _ := r.reserve(newcomer, 1)
-		require.Greater(r.t, first, last)
+		r.goesOn(newcomer, last)
 		r.Sleep(time.Second)
 		r.reserve(newcomer, 1)
 	},
@@ -375,10 +395,7 @@ var sequenceRules = map[string]func(r rig){
 		}
 		restore()
 		r.Reincarnate(r.t)
-		newcomer := r.member()
-		r.sitOut(newcomer)
-		first, _ := r.reserve(newcomer, 1)
-		require.Greater(r.t, first, last)
+		r.goesOn(r.member(), last)
 	},
 	"a loss while the clock is behind": func(r rig) {
 		m := r.opened()
@@ -393,9 +410,7 @@ var sequenceRules = map[string]func(r rig){
 		newcomer := r.member()
 		wait := r.requireQuarantine(newcomer).Until.UnixMicro() - r.now()
 		require.InDelta(r.t, 2*5_500, wait, 2*500+1000, "Skew and the end of a tick, at half the pace")
-		r.sitOut(newcomer)
-		first, _ := r.reserve(newcomer, 1)
-		require.Greater(r.t, first, last)
+		r.goesOn(newcomer, last)
 	},
 	"a second loss prolongs the quarantine": func(r rig) {
 		m := r.opened()
@@ -469,9 +484,7 @@ var sequenceRules = map[string]func(r rig){
 		require.Contains(r.t, r.requireQuarantine(m).Reason, "not on record")
 		newcomer := r.member()
 		require.Contains(r.t, r.requireQuarantine(newcomer).Reason, "not on record")
-		r.sitOut(newcomer)
-		first, _ := r.reserve(newcomer, 1)
-		require.Greater(r.t, first, last)
+		r.goesOn(newcomer, last)
 
 		// By the sequence alone.
 		r.reserve(m, 1)
@@ -503,9 +516,7 @@ var sequenceRules = map[string]func(r rig){
 		r.Sleep(time.Millisecond)
 		r.requireQuarantine(m)
 		require.Equal(r.t, until, r.field("quar"), "once")
-		r.sitOut(newcomer)
-		first, _ := r.reserve(newcomer, 1)
-		require.Greater(r.t, first, last)
+		r.goesOn(newcomer, last)
 		r.reserve(m, 1)
 	},
 	"a caller that knows more measures the lead": func(r rig) {
@@ -517,9 +528,7 @@ var sequenceRules = map[string]func(r rig){
 		_, last := r.reserve(other, 1)
 		r.Sleep(-time.Minute) // more than Skew
 		restore()
-		r.sitOut(m)
-		first, _ := r.reserve(m, 1)
-		require.Greater(r.t, first, last)
+		r.goesOn(m, last)
 	},
 	"a caller that knows what everybody knows": func(r rig) {
 		m := r.opened()
