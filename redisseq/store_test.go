@@ -139,7 +139,7 @@ func keys(namespace string) []string {
 func request(changes ...func(*lease.Request)) lease.Request {
 	r := lease.Request{
 		Namespace: "orders", Layout: "41/5/0/17@1577808000000/1ms", Holder: "app@host:1", Owner: lease.NewOwner(),
-		Pool: 4, Last: 3, TTL: 30 * time.Second, MaxTTL: 30 * time.Second, Skew: 2 * time.Second, MaxLead: 30*time.Second - 250*time.Millisecond,
+		Pool: 4, Last: 3, TTL: 10 * time.Minute, MaxTTL: 10 * time.Minute, Skew: 2 * time.Second, MaxLead: 10*time.Minute - 250*time.Millisecond,
 	}
 	for _, change := range changes {
 		change(&r)
