@@ -19,7 +19,7 @@ import (
 func TestOddMySQL(t *testing.T) {
 	t.Parallel()
 	srv := testserver.NewMySQL(
-		t, "--lower-case-table-names=1", "--sql-require-primary-key=ON", "--innodb-autoinc-lock-mode=0", "--auto-increment-increment=32", "--auto-increment-offset=3",
+		t, "--sql-require-primary-key=ON", "--innodb-autoinc-lock-mode=0", "--auto-increment-increment=32", "--auto-increment-offset=3",
 		"--character-set-server=latin1", "--collation-server=latin1_swedish_ci", "--sql-mode=ANSI,TRADITIONAL,NO_BACKSLASH_ESCAPES,NO_AUTO_VALUE_ON_ZERO",
 		"--explicit-defaults-for-timestamp=OFF", "--default-storage-engine=MyISAM", "--transaction-isolation=READ-UNCOMMITTED",
 		"--default-time-zone=+09:00", "--performance-schema=ON",

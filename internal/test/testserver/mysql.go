@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,10 +26,6 @@ var mysqlEngine = engine{
 		err := os.WriteFile(filepath.Join(s.dir, "init.sql"), []byte(initSQL), 0o644)
 		if err != nil {
 			return err
-		}
-		const lowerCase = "--lower-case-table-names=" // cannot be changed later
-		if i := slices.IndexFunc(s.args, func(a string) bool { return strings.HasPrefix(a, lowerCase) }); i >= 0 {
-			return s.run(append(mysqldCommand(s.data(), s.dir), "--initialize-insecure", s.args[i])...)
 		}
 		if err := s.initialize("mysql", append(mysqldCommand(s.data(), s.dir), "--initialize-insecure")...); err != nil {
 			return err
