@@ -74,7 +74,7 @@ func (e *QuarantineError) Wait() time.Duration { return max(0, e.Until.Sub(e.Now
 
 // MismatchError is returned to a member that may not join the namespace (see Pin.Join), to every
 // member of a retired namespace, and to a holder whose grant needs more than the namespace allows
-// for: it was created again after a total loss, or renews a grant that ended before that fell.
+// for: the namespace was created again after a total loss, or the grant has ended.
 type MismatchError struct {
 	Namespace     string
 	Stored, Asked Pin // of the namespace and of the caller

@@ -40,7 +40,7 @@ func (c *Conn) Create(ctx context.Context) error {
 		if ok, err := c.hasTable(ctx, c.tables.Names[0]); err != nil {
 			return err
 		} else if !ok {
-			if c.Own { // a session goes by the search_path of when it began
+			if c.Own { // the search_path of a new session: an old one goes by that of its beginning
 				c.Pool().SetMaxIdleConns(0)
 				c.Pool().SetMaxIdleConns(2)
 			}
