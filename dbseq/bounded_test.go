@@ -11,7 +11,7 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
-	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/internal/test/limit"
 )
 
 // silent is a server that never answers.
@@ -32,22 +32,10 @@ func TestServerNeverAnswers(t *testing.T) {
 		c, err := dbseq.New(pool, dbseq.Postgres)
 		require.NoError(t, err)
 		numbers := segmentsOn(t, pool, dbseq.Postgres)
-		req := request("orders", 32)
-		g := lease.Grant{Request: req, Token: 1, Now: 1, Floor: 1, Ceiling: 2}
-		operator := c.Extras().Operator
+		limit.EveryCall(t, c, request("orders", 32))
 		for name, call := range map[string]func(context.Context) error{
-			"Acquire":     func(ctx context.Context) error { _, err := c.Acquire(ctx, req); return err },
-			"Renew":       func(ctx context.Context) error { _, err := c.Renew(ctx, g); return err },
-			"Release":     func(ctx context.Context) error { return c.Release(ctx, g, 1) },
-			"Init":        func(ctx context.Context) error { return c.Extras().Init(ctx, req) },
-			"Slots":       func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, "orders"); return err },
-			"Incarnation": func(ctx context.Context) error { _, err := operator.Incarnation(ctx, "orders"); return err },
-			"Record":      func(ctx context.Context) error { _, err := operator.Record(ctx, "orders"); return err },
-			"Quarantine":  func(ctx context.Context) error { _, err := operator.Quarantine(ctx, "orders", "test"); return err },
-			"Revoke":      func(ctx context.Context) error { return operator.Revoke(ctx, "orders", 0, 1) },
-			"Retire":      func(ctx context.Context) error { return operator.Retire(ctx, "orders", "test") },
-			"Create":      func(ctx context.Context) error { return numbers.Create(ctx, "shop/invoices", 1) },
-			"Given":       func(ctx context.Context) error { _, err := numbers.HighWater(ctx, "shop/invoices"); return err },
+			"Create": func(ctx context.Context) error { return numbers.Create(ctx, "shop/invoices", 1) },
+			"Given":  func(ctx context.Context) error { _, err := numbers.HighWater(ctx, "shop/invoices"); return err },
 			"Reserve": func(ctx context.Context) error {
 				_, err := numbers.Reserve(ctx, numberstore.Request{Name: "shop/invoices", N: 1, Start: 1, Max: 9})
 				return err
@@ -55,7 +43,5 @@ func TestServerNeverAnswers(t *testing.T) {
 		} {
 			require.ErrorIs(t, call(context.Background()), context.DeadlineExceeded, name)
 		}
-		_, err = c.Extras().Examine(context.Background(), "orders")
-		require.NoError(t, err, "its findings tell")
 	})
 }

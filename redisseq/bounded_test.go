@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/snowlease/snowlease/lease"
+	"github.com/snowlease/snowlease/internal/test/limit"
 )
 
 // TestServerNeverAnswers calls everything without a deadline, by a client that waits forever.
@@ -26,21 +26,6 @@ func TestServerNeverAnswers(t *testing.T) {
 		defer client.Close()
 		c, err := open(t, client)
 		require.NoError(t, err)
-		req := request()
-		g := lease.Grant{Request: req, Token: 1, Now: 1, Floor: 1, Ceiling: 2}
-		operator := c.Extras().Operator
-		for name, call := range map[string]func(context.Context) error{
-			"Acquire":    func(ctx context.Context) error { _, err := c.Acquire(ctx, req); return err },
-			"Renew":      func(ctx context.Context) error { _, err := c.Renew(ctx, g); return err },
-			"Release":    func(ctx context.Context) error { return c.Release(ctx, g, 1) },
-			"Init":       func(ctx context.Context) error { return c.Extras().Init(ctx, req) },
-			"Slots":      func(ctx context.Context) error { _, err := c.Extras().Lister.Slots(ctx, req.Namespace); return err },
-			"Record":     func(ctx context.Context) error { _, err := operator.Record(ctx, req.Namespace); return err },
-			"Quarantine": func(ctx context.Context) error { _, err := operator.Quarantine(ctx, req.Namespace, "test"); return err },
-		} {
-			require.Error(t, call(context.Background()), name)
-		}
-		_, err = c.Extras().Examine(context.Background(), req.Namespace)
-		require.NoError(t, err, "its findings tell")
+		limit.EveryCall(t, c, request())
 	})
 }
