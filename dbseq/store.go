@@ -62,8 +62,9 @@ type look struct {
 
 // kept is what Load saw, for Swap.
 type kept struct {
-	rows   []row // by those of View.Slots
-	ticket int64 // that was drawn
+	rows     []row  // by those of View.Slots
+	ticket   int64  // that was drawn
+	identity string // of the statements
 }
 
 // Load implements engine.Store, in one statement. A borrow that can be lent something takes two more: it
@@ -101,6 +102,7 @@ func (s *store) load(ctx context.Context, namespace string, want engine.Want) (v
 	if want.Borrow {
 		a["owner"], a["spent"] = text128(r.Owner), text128(rules.Spent(r.Owner))
 	}
+	identity := s.Identity()
 	l, lead, err := s.look(ctx, a, want)
 	if err != nil {
 		return v, err
@@ -143,6 +145,7 @@ func (s *store) load(ctx context.Context, namespace string, want engine.Want) (v
 		r.HasLease, r.HasMark = true, true
 		v.Part.Workers, v.Slots = append(v.Part.Workers, r.worker), append(v.Slots, r.Slot)
 	}
+	k.identity = identity
 	v.Kept = k
 	return v, err
 }
@@ -251,7 +254,7 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 			if err == nil {
 				_, err = s.Exec(ctx, tx, "retire", a)
 			}
-			return err
+			return cmp.Or(err, s.recount(ctx, tx, k.identity)) // nobody could notice it later
 		})
 	default:
 		err = s.rewrite(ctx, a, was != is, carries(before.Part, after.Part), puts)
@@ -260,6 +263,9 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 		tickets = []int64{k.ticket}
 	}
 	s.forget(ctx, a, k.ticket, tickets)
+	if err == nil {
+		err = s.recount(ctx, nil, k.identity)
+	}
 	if errors.Is(err, engine.ErrChanged) {
 		return err
 	}
@@ -267,6 +273,16 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 		s.ready.Store(false)
 	}
 	return s.Conn.Wrap(ctx, verbs[before.Want.Verb], err)
+}
+
+// recount has the engine look again if the server has begun to follow another since it was identity:
+// what was read and written may be of a primary that lagged.
+func (s *store) recount(ctx context.Context, tx sqlconn.Runner, identity string) error {
+	changed, err := s.Recount(ctx, tx, identity)
+	if changed {
+		err = engine.ErrChanged
+	}
+	return err
 }
 
 // begin begins a quarantine, and creates the missing slots. Then it raises the quarantine to their
@@ -399,15 +415,18 @@ func (s *store) Renew(ctx context.Context, g lease.Grant) (renewed lease.Grant, 
 	if !ok || pin != g.Pinned || pin.Change != (lease.PinChange{}) || !s.ready.Load() {
 		return g, false, nil
 	}
-	by := g
+	by, identity := g, s.Identity()
 	by.Request = rules.By(pin, g.Request)
 	now, done, err := s.Change(ctx, nil, "renew", sqlconn.Args{
 		"ns": g.Namespace, "slot": g.Worker, "owner": text128(g.Owner), "token": g.Token, "floor": g.Floor, "ceiling": g.Ceiling,
 		"pin": pin.String(), "ttl": ms(by.TTL), "maxttl": ms(by.MaxTTL), "skew": ms(rules.Held(g, pin).Skew),
 	})
+	if err == nil && done {
+		err = s.recount(ctx, nil, identity)
+	}
 	if err != nil || !done {
-		if s.TableMissing(err) {
-			err = nil // Load creates it
+		if s.TableMissing(err) || errors.Is(err, engine.ErrChanged) {
+			err = nil // Load creates it, or sees the loss
 		}
 		return g, false, s.Conn.Wrap(ctx, verbs["renew"], err)
 	}

@@ -55,10 +55,10 @@ type Conn struct {
 	opened *sql.DB
 	closed bool
 
-	home       atomic.Pointer[home]                 // nil until the first call
-	parts      map[string]statement                 // the statements of the dialect
-	statements atomic.Pointer[map[string]statement] // with the server's clock and incarnation
-	known      atomic.Bool                          // the statements fit the server
+	home       atomic.Pointer[home]       // nil until the first call
+	parts      map[string]statement       // the statements of the dialect
+	statements atomic.Pointer[statements] // with the server's clock and incarnation
+	identity   atomic.Pointer[string]     // the incarnation, with {demotions}; nil until the server is known
 }
 
 const defaultPrefix = "snowlease_"
@@ -237,9 +237,7 @@ func (c *Conn) use(incarnation string) {
 	if c.Set.Clock != "" {
 		now = strings.ReplaceAll(c.Set.Clock, "{clock}", now)
 	}
-	all := c.dialect.filled(c.parts, c.qualified(), now, incarnation)
-	c.statements.Store(&all)
-	c.known.Store(incarnation != unknown)
+	c.statements.Store(&statements{c.dialect.filled(c.parts, c.qualified(), now, incarnation), incarnation})
 }
 
 // qualified returns the prefix of the tables with their schema, quoted for statements.

@@ -66,13 +66,13 @@ var mysql = dialect{
 var mysqlName = regexp.MustCompile(`^(?:.*@)?(?:tcp|unix)?\(([\w.:\[\]/-]+)\)/([\w$-]*)(?:\?[^@]*)?$`)
 
 // The incarnation of a server. Host name and port distinguish it from its clone, which has the
-// same server_uuid. server_uid depends on a network interface and the port. The start time is the beginning of the statement minus the uptime, in whole
-// seconds, which clock steps do not change. The cast is for a negative uptime, which is shown as
-// an unsigned number. Session status avoids the sum over all connections that global status
-// computes.
+// same server_uuid. server_uid depends on a network interface and the port. Recount fills in
+// {demotions}. The start time is the beginning of the statement minus the uptime, in whole seconds,
+// which clock steps do not change. The cast is for a negative uptime, which is shown as an unsigned
+// number. Session status avoids the sum over all connections that global status computes.
 var (
-	incarnationMySQL   = `CONCAT(@@server_uuid, '/', @@hostname, ':', @@port, '/', ` + startOf("performance_schema") + `)`
-	incarnationMariaDB = `CONCAT(@@server_id, '/', @@hostname, ':', @@port, '/', ` +
+	incarnationMySQL   = `CONCAT(@@server_uuid, '/', @@hostname, ':', @@port, '{demotions}/', ` + startOf("performance_schema") + `)`
+	incarnationMariaDB = `CONCAT(@@server_id, '/', @@hostname, ':', @@port, '{demotions}/', ` +
 		`CAST(COALESCE(@snowlease_start, ` + startOf("information_schema") + `) AS SIGNED))`
 )
 

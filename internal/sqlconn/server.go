@@ -6,11 +6,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Server determines the kind of the server, once or again, and loads the statements for it.
 func (c *Conn) Server(ctx context.Context, again bool) error {
-	if c.known.Load() && !again {
+	if c.identity.Load() != nil && !again {
 		return nil
 	}
 	if err := c.Settle(ctx); err != nil {
@@ -34,8 +35,45 @@ func (c *Conn) Server(ctx context.Context, again bool) error {
 	if !c.Compares() {
 		incarnation = ""
 	}
-	c.use(incarnation)
+	is, err := c.counted(ctx, nil, incarnation)
+	if err != nil {
+		return err
+	}
+	c.use(is)
+	c.identity.Store(&incarnation)
 	return nil
+}
+
+// Identity is the incarnation expression that the statements have.
+func (c *Conn) Identity() string { return c.statements.Load().incarnation }
+
+// Recount reports whether the server has begun to follow another since Identity was was. A former
+// primary that becomes the primary again without a restart may lag behind what was lent in between, and
+// has the record of its first time. Recount confirms what was written before, so no pause between the
+// two matters.
+func (c *Conn) Recount(ctx context.Context, tx Runner, was string) (changed bool, err error) {
+	is, err := c.counted(ctx, tx, *c.identity.Load())
+	if err == nil && is != c.Identity() {
+		c.use(is)
+	}
+	return err == nil && is != was, err
+}
+
+// counted fills in how often the server has begun to follow another, if it ever has.
+func (c *Conn) counted(ctx context.Context, tx Runner, incarnation string) (string, error) {
+	const demotions = "{demotions}"
+	if !strings.Contains(incarnation, demotions) {
+		return incarnation, nil
+	}
+	counters, err := All(ctx, c, tx, "demotions", nil, func(n *uint64) []any { return []any{new(string), n} })
+	count, sum := "", uint64(0)
+	for _, n := range counters {
+		sum += n
+	}
+	if sum > 0 {
+		count = fmt.Sprintf("/%d", sum)
+	}
+	return strings.ReplaceAll(incarnation, demotions, count), err
 }
 
 // Settle records the schema of the tables, which all later statements name. Another connection
@@ -84,7 +122,11 @@ func (c *Conn) Identify(ctx context.Context) (string, error) {
 	if !c.Compares() {
 		return "", nil
 	}
-	id, _, err := One(ctx, c, nil, "incarnation", nil, Column[sql.NullString])
+	_, err := c.Recount(ctx, nil, "")
+	id := sql.NullString{}
+	if err == nil {
+		id, _, err = One(ctx, c, nil, "incarnation", nil, Column[sql.NullString])
+	}
 	switch {
 	case err == nil && id.String != "":
 		return id.String, nil

@@ -27,9 +27,15 @@ type statement struct {
 	names []string // of the parameters, in order
 }
 
+// statements are those of a dialect, with the incarnation that they compare.
+type statements struct {
+	named       map[string]statement
+	incarnation string
+}
+
 // named returns the statement of that name.
 func (c *Conn) named(name string) statement {
-	s, known := (*c.statements.Load())[name]
+	s, known := c.statements.Load().named[name]
 	if !known {
 		panic("dbseq: no statement of " + c.dialect.name + " is called " + name) // a bug in this module
 	}

@@ -4,6 +4,8 @@ const (
 	statements = "dbseq/sql/lease.sql"
 	onTheClock = "TestContractByAClock/lease/"
 	between    = "TestBetweenStatements/"
+
+	laggingPrimary = "TestFailbackToALaggingPrimary/mariadb/UPDATE_snowlease_"
 )
 
 // onSQL are the statements of dbseq on SQLite, by a clock that the tests move, and what
@@ -101,8 +103,15 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"MariaDB: an uptime below zero is read as a great one", "internal/sqlconn/mysql.go", `CAST(variable_value AS SIGNED)`, `variable_value`, "TestIncarnationWhateverTheClock/mariadb"},
 	{"MariaDB: the server_uid is not read", "internal/sqlconn/mysql.go", `case has["server_uid"] != "":`, `case has["server_uid"] == "-":`, "TestIncarnationOfAClone/mariadb"},
 	{"a server that went first fails Close", "internal/sqlconn/conn.go", `pool.Close(); c.dialect.file {`, `pool.Close(); err != nil {`, "TestCloseOfABrokenConnection"},
-	{"MySQL: a restart is not seen", "internal/sqlconn/mysql.go", "@@port, '/', ` + startOf(\"performance_schema\") + `)`", "@@port, '/')`", "TestServerThatComesBackWithOlderData/mysql"},
-	{"MySQL: a clone with the same server_uuid is not seen", "internal/sqlconn/mysql.go", `@@server_uuid, '/', @@hostname, ':', @@port, '/',`, `@@server_uuid, '/',`, "TestIncarnationOfAClone/mysql"},
+	{"a time as a replica goes unseen", "internal/sqlconn/server.go", `if sum > 0 {`, `if false {`, laggingPrimary + "slot_SET_owner"},
+	{"a time as a replica that another call has seen goes unseen", "internal/sqlconn/server.go", "if err == nil && is != c.Identity() {\n\t\tc.use(is)\n\t}\n\treturn err == nil && is != was, err", "if changed = err == nil && is != c.Identity(); changed {\n\t\tc.use(is)\n\t}\n\treturn changed, err", laggingPrimary + "slot_SET_owner"},
+	{"a time as a replica goes unseen since the look", "dbseq/store.go", `err = s.recount(ctx, nil, k.identity)`, ``, laggingPrimary + "slot_SET_owner"},
+	{"a time as a replica goes unseen by a renewal", "dbseq/store.go", `err = s.recount(ctx, nil, identity)`, `_ = identity`, laggingPrimary + "slot_SET_ver"},
+	{"a time as a replica goes unseen by who retires the namespace", "dbseq/store.go", `cmp.Or(err, s.recount(ctx, tx, k.identity))`, `err`, laggingPrimary + "meta"},
+	{"MariaDB: another counter is read", "internal/sqlconn/sql/mysql.sql", `'Com_start_slave'`, `'Com_stop_slave_'`, laggingPrimary + "slot_SET_owner"},
+	{"MySQL: another counter is read", "internal/sqlconn/sql/mysql.sql", `'Com_replica_start'`, `'Com_replica_starts'`, "TestFailbackToALaggingPrimary/mysql/UPDATE_snowlease_slot_SET_owner"},
+	{"MySQL: a restart is not seen", "internal/sqlconn/mysql.go", "@@port, '{demotions}/', ` + startOf(\"performance_schema\") + `)`", "@@port, '{demotions}/')`", "TestServerThatComesBackWithOlderData/mysql"},
+	{"MySQL: a clone with the same server_uuid is not seen", "internal/sqlconn/mysql.go", `@@server_uuid, '/', @@hostname, ':', @@port, '{demotions}/',`, `@@server_uuid, '/',`, "TestIncarnationOfAClone/mysql"},
 	{"PostgreSQL: a clock that moves within a statement", "internal/sqlconn/postgres.go", `statement_timestamp()`, `clock_timestamp()`, "TestClockOfAStatement/postgres"},
 	{"PostgreSQL: a restart is not seen", "internal/sqlconn/postgres.go", `to_char(pg_postmaster_start_time() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISS.US')`, `'-'`, "TestServerThatComesBackWithOlderData/postgres"},
 	{"PostgreSQL: a crash under a parent that lives is not seen", "internal/sqlconn/postgres.go", `COALESCE(pg_last_wal_replay_lsn()::text, '-')`, `'-'`, "TestPostgresLosesItsLastCommits"},
@@ -137,7 +146,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 
 // onSQLConn is what packages on SQL share, as far as its own tests see it.
 var onSQLConn = list{title: "sql connections", pkg: "internal/sqlconn", mutants: []mutant{
-	{"MariaDB: two servers of one server_id are one", "internal/sqlconn/mysql.go", `@@server_id, '/', @@hostname, ':', @@port, '/',`, `@@server_id, '/',`, "TestVariantsOfMySQL"},
+	{"MariaDB: two servers of one server_id are one", "internal/sqlconn/mysql.go", `@@server_id, '/', @@hostname, ':', @@port, '{demotions}/',`, `@@server_id, '/',`, "TestVariantsOfMySQL"},
 	{"a file that is mounted alone", "internal/sqlconn/sqlite.go", `mounted(has["file"], mounts)`, `false`, "TestFileIsAMountPoint"},
 }}
 

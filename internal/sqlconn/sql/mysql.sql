@@ -18,6 +18,11 @@ SHOW VARIABLES
                          'wsrep_on', 'wsrep_provider_options', 'group_replication_single_primary_mode', 'group_replication_consistency')
     OR Variable_name LIKE 'rpl_semi_sync_%';
 
+-- name: demotions
+-- How often the server has begun to follow another. MariaDB and the versions of MySQL name it
+-- differently, and MySQL shows it in no table that any account may read.
+SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_start_slave', 'Com_start_all_slaves', 'Com_slave_start', 'Com_replica_start');
+
 -- name: replicas
 SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%';
 
