@@ -99,8 +99,9 @@ raced=(. ./casstore ./console ./hostseq ./internal/{engine,generator,keeper,numb
 raced_by_prove=(./dbseq/... ./gormplugin ./idworker ./internal/{counter,redisnumbers,sqlconn} ./numbers/history ./redisseq)
 raced_modules=(etcdseq metrics)
 
-# others prints the packages that make test does not race. make prove tests the pages.
-others() { comm -23 <(go list ./... | grep -v /docstest$ | sort) <(go list "${raced[@]}" | sort); }
+# others prints the packages that make test does not race. make prove tests the pages. dbseq comes
+# last: its tests wait for servers the most, and by then everything is compiled.
+others() { comm -23 <(go list ./... | grep -v /docstest$ | sort) <(go list "${raced[@]}" | sort) | sed '/\/dbseq$/ { h; d }; $ { G }'; }
 
 # tests FILE... prints the names of their tests, as a pattern.
 tests() { sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' "$@" | grep -vx TestMain | sort -u | paste -sd '|'; }
