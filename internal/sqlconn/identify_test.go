@@ -41,7 +41,7 @@ func TestVariantsOfMySQL(t *testing.T) {
 		{map[string]string{"server_uuid": "u", "binlog_format": "STATEMENT"}, c, "set it to ROW or MIXED"},
 		{map[string]string{"server_uuid": "u", "binlog_format": "STATEMENT"}, never, incarnationMySQL},
 		{map[string]string{"binlog_format": "STATEMENT"}, c, incarnationMariaDB},
-		{map[string]string{"server_uid": "d"}, c, "CONCAT(@@server_id, '/', @@server_uid, '/', @@host" + strings.TrimPrefix(incarnationMariaDB, "CONCAT(@@server_id, '/', @@host")},
+		{map[string]string{"server_uid": "d"}, c, "CONCAT(@@global.server_id, '/', @@server_uid, '/', @@host" + strings.TrimPrefix(incarnationMariaDB, "CONCAT(@@global.server_id, '/', @@host")},
 	} {
 		_, err := v.center.variantOf(v.has)
 		require.ErrorContains(t, err, "without sql_select_limit", "some are not shown")

@@ -72,7 +72,7 @@ var mysqlName = regexp.MustCompile(`^(?:.*@)?(?:tcp|unix)?\(([\w.:\[\]/-]+)\)/([
 // number. Session status avoids the sum over all connections that global status computes.
 var (
 	incarnationMySQL   = `CONCAT(@@server_uuid, '/', @@hostname, ':', @@port, '{demotions}/', ` + startOf("performance_schema") + `)`
-	incarnationMariaDB = `CONCAT(@@server_id, '/', @@hostname, ':', @@port, '{demotions}/', ` +
+	incarnationMariaDB = `CONCAT(@@global.server_id, '/', @@hostname, ':', @@port, '{demotions}/', ` +
 		`CAST(COALESCE(@snowlease_start, ` + startOf("information_schema") + `) AS SIGNED))`
 )
 
@@ -109,7 +109,7 @@ func (c *Conn) variantOf(has map[string]string) (string, error) {
 	case has["server_uuid"] != "":
 		return incarnationMySQL, nil
 	case has["server_uid"] != "": // newer versions
-		return strings.Replace(incarnationMariaDB, "@@server_id", "@@server_id, '/', @@server_uid", 1), nil
+		return strings.Replace(incarnationMariaDB, "@@global.server_id", "@@global.server_id, '/', @@server_uid", 1), nil
 	}
 	return incarnationMariaDB, nil
 }

@@ -1,10 +1,9 @@
 package mutation_test
 
 const (
-	statements = "dbseq/sql/lease.sql"
-	onTheClock = "TestContractByAClock/lease/"
-	between    = "TestBetweenStatements/"
-
+	statements     = "dbseq/sql/lease.sql"
+	onTheClock     = "TestContractByAClock/lease/"
+	between        = "TestBetweenStatements/"
 	laggingPrimary = "TestFailbackToALaggingPrimary/mariadb/UPDATE_snowlease_"
 )
 
@@ -102,8 +101,8 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"MariaDB: a restart is not seen in a new session", "internal/sqlconn/mysql.go", "\" + startOf(\"information_schema\") + \"", "1", "TestFailoverThereAndBack/mariadb"},
 	{"MariaDB: an uptime below zero is read as a great one", "internal/sqlconn/mysql.go", `CAST(variable_value AS SIGNED)`, `variable_value`, "TestIncarnationWhateverTheClock/mariadb"},
 	{"MariaDB: the server_uid is not read", "internal/sqlconn/mysql.go", `case has["server_uid"] != "":`, `case has["server_uid"] == "-":`, "TestIncarnationOfAClone/mariadb"},
+	{"MariaDB: the server_id of the session is read", "internal/sqlconn/mysql.go", "`CONCAT(@@global.server_id", "`CONCAT(@@server_id", "TestIncarnationWhateverTheClock/mariadb"},
 	{"a server that went first fails Close", "internal/sqlconn/conn.go", `pool.Close(); c.dialect.file {`, `pool.Close(); err != nil {`, "TestCloseOfABrokenConnection"},
-	{"a time as a replica goes unseen", "internal/sqlconn/server.go", `if sum > 0 {`, `if false {`, laggingPrimary + "slot_SET_owner"},
 	{"a time as a replica that another call has seen goes unseen", "internal/sqlconn/server.go", "if err == nil && is != c.Identity() {\n\t\tc.use(is)\n\t}\n\treturn err == nil && is != was, err", "if changed = err == nil && is != c.Identity(); changed {\n\t\tc.use(is)\n\t}\n\treturn changed, err", laggingPrimary + "slot_SET_owner"},
 	{"a time as a replica goes unseen since the look", "dbseq/store.go", `err = s.recount(ctx, nil, k.identity)`, ``, laggingPrimary + "slot_SET_owner"},
 	{"a time as a replica goes unseen by a renewal", "dbseq/store.go", `err = s.recount(ctx, nil, identity)`, `_ = identity`, laggingPrimary + "slot_SET_ver"},
@@ -146,7 +145,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 
 // onSQLConn is what packages on SQL share, as far as its own tests see it.
 var onSQLConn = list{title: "sql connections", pkg: "internal/sqlconn", mutants: []mutant{
-	{"MariaDB: two servers of one server_id are one", "internal/sqlconn/mysql.go", `@@server_id, '/', @@hostname, ':', @@port, '{demotions}/',`, `@@server_id, '/',`, "TestVariantsOfMySQL"},
+	{"MariaDB: two servers of one server_id are one", "internal/sqlconn/mysql.go", `@@global.server_id, '/', @@hostname, ':', @@port, '{demotions}/',`, `@@global.server_id, '/',`, "TestVariantsOfMySQL"},
 	{"a file that is mounted alone", "internal/sqlconn/sqlite.go", `mounted(has["file"], mounts)`, `false`, "TestFileIsAMountPoint"},
 }}
 

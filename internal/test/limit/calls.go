@@ -10,8 +10,7 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// EveryCall requires that each call to a center whose store never answers ends by itself, in a bubble of
-// testing/synctest.
+// EveryCall requires, in a bubble of synctest, that each call to a center whose store is silent ends.
 func EveryCall(t *testing.T, c interface {
 	lease.Center
 	Extras() lease.Extras
