@@ -46,7 +46,7 @@ func WithTablePrefix(prefix string) Option {
 // By default, a quarantine starts if a server other than the recorded one answers, or the
 // same one after a restart, because these can lose acknowledged writes. Processes that start
 // during the quarantine then wait for the skew and a quarter of a second. It does not notice a
-// server that kept running and missed writes that another one acknowledged. With durable true,
+// server that stayed a primary and missed writes that another one acknowledged. With durable true,
 // only missing records start one.
 func WithDurable(durable bool) Option {
 	return option.Func[sqlconn.Options](func(o *sqlconn.Options) error {

@@ -33,9 +33,9 @@ type SeriesConfig struct {
 	// and delete the row that the error names. After a change to a longer period, the series issues
 	// no numbers until a new period begins. Default: none.
 	Period Period `yaml:"period" json:"period" env:"PERIOD"`
-	// Zone is the IANA name of the time zone in which periods begin, such as Europe/Berlin. On
-	// a machine without a time zone database, the program must import time/tzdata. Default:
-	// UTC.
+	// Zone is the IANA name of the time zone in which periods begin, such as Europe/Berlin. All
+	// processes need the same rules for it, from the machine or from time/tzdata, or some have no
+	// numbers (ErrClock) while their periods differ. Default: UTC.
 	Zone string `yaml:"zone" json:"zone" env:"ZONE"`
 	// YearStarts is the first day of the fiscal year, such as 04-01, up to the 28th of a month.
 	// Quarters are quarters of the fiscal year. It is an error with the periods none and week.

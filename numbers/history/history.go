@@ -10,9 +10,9 @@
 // which Reserved of snowlease.Config keeps out of the pool. The store makes the ids unique across
 // processes and runs. It counts the ids issued so far, per layout and span of time, and each call
 // takes the next ids in one atomic step. All namespaces of a store with the same layout share the
-// counters, so a service may change its namespace. If the counters are lost or replaced, together
-// with the record of Since, a running Issuer makes no more ids: its calls fail with
-// numbers.ErrUnknown until the process restarts. The store must not lose its last writes, for
+// counters, so a service may change its namespace. If the counters are lost, or replaced by those of
+// before its start, and the record of Since too, a running Issuer makes no more ids: its calls fail
+// with numbers.ErrUnknown until the process restarts. The store must not lose its last writes, for
 // example in an asynchronous failover: such a loss is undetected. Use a database, not a cache.
 //
 // # Which times
@@ -107,7 +107,7 @@ type Issuer struct {
 }
 
 // since is the record of Since: its Unix milliseconds times readers, plus the number of earlier
-// readers. So a record that was lost or replaced never has an earlier value again.
+// readers. So a record that was lost, or is of before an Issuer's start, never has its value again.
 type since struct {
 	heads string // prefix of the names of all namespaces that share the counters
 	name  string
