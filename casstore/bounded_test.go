@@ -6,18 +6,18 @@ import (
 	"testing/synctest"
 
 	"github.com/snowlease/snowlease/casstore"
-	"github.com/snowlease/snowlease/internal/test/limit"
+	"github.com/snowlease/snowlease/internal/test/silent"
 )
 
-// silent is a store that never answers.
-type silent struct{}
+// mute is a store that never answers.
+type mute struct{}
 
-func (silent) Load(ctx context.Context, _ string) (casstore.Record, error) {
+func (mute) Load(ctx context.Context, _ string) (casstore.Record, error) {
 	<-ctx.Done()
 	return casstore.Record{}, ctx.Err()
 }
 
-func (silent) Swap(ctx context.Context, _, _ string, _ []byte) (string, error) {
+func (mute) Swap(ctx context.Context, _, _ string, _ []byte) (string, error) {
 	<-ctx.Done()
 	return "", ctx.Err()
 }
@@ -25,6 +25,6 @@ func (silent) Swap(ctx context.Context, _, _ string, _ []byte) (string, error) {
 // TestStoreNeverAnswers calls everything without a deadline.
 func TestStoreNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limit.EveryCall(t, casstore.New(silent{}), request("orders"))
+		silent.Calls(t, casstore.New(mute{}), request("orders"))
 	})
 }

@@ -11,15 +11,15 @@ import (
 
 	"github.com/snowlease/snowlease/dbseq"
 	"github.com/snowlease/snowlease/internal/numberstore"
-	"github.com/snowlease/snowlease/internal/test/limit"
+	"github.com/snowlease/snowlease/internal/test/silent"
 )
 
-// silent is a server that never answers.
-type silent struct{}
+// mute is a server that never answers.
+type mute struct{}
 
-func (silent) Driver() driver.Driver { return nil }
+func (mute) Driver() driver.Driver { return nil }
 
-func (silent) Connect(ctx context.Context) (driver.Conn, error) {
+func (mute) Connect(ctx context.Context) (driver.Conn, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -27,12 +27,12 @@ func (silent) Connect(ctx context.Context) (driver.Conn, error) {
 // TestServerNeverAnswers calls everything without a deadline.
 func TestServerNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pool := sql.OpenDB(silent{})
+		pool := sql.OpenDB(mute{})
 		defer pool.Close()
 		c, err := dbseq.New(pool, dbseq.Postgres)
 		require.NoError(t, err)
 		numbers := segmentsOn(t, pool, dbseq.Postgres)
-		limit.EveryCall(t, c, request("orders", 32))
+		silent.Calls(t, c, request("orders", 32))
 		ctx := context.Background()
 		_, given := numbers.HighWater(ctx, "shop/invoices")
 		_, reserve := numbers.Reserve(ctx, numberstore.Request{Name: "shop/invoices", N: 1, Start: 1, Max: 9})

@@ -1,4 +1,5 @@
-package limit
+// Package silent calls centers whose stores never answer.
+package silent
 
 import (
 	"context"
@@ -10,8 +11,8 @@ import (
 	"github.com/snowlease/snowlease/lease"
 )
 
-// EveryCall requires, in a bubble of synctest, that each call to a center whose store is silent ends.
-func EveryCall(t *testing.T, c interface {
+// Calls requires, in a bubble of synctest, that each call to such a center ends.
+func Calls(t *testing.T, c interface {
 	lease.Center
 	Extras() lease.Extras
 }, req lease.Request,
