@@ -75,7 +75,7 @@
 // Not covered:
 //   - Two primaries that accept writes at the same time. redisseq.WithWaitReplicas narrows
 //     this. The same holds for a failover back to a server that missed writes that the other
-//     one acknowledged, and has neither restarted nor begun to follow it since.
+//     one acknowledged, and has neither restarted nor become its replica since.
 //   - A loss that is detected while the center's clock is more than skew behind the latest
 //     time that it showed before: a forgotten mark may be above the quarantine. Without a
 //     loss, clock steps are harmless. If the clock is far off, only a borrow is refused; a

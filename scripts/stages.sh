@@ -101,7 +101,7 @@ raced_modules=(etcdseq metrics)
 
 # others prints the packages that make test does not race. make prove tests the pages. dbseq comes
 # last: its tests wait for servers the most, and by then everything is compiled.
-others() { comm -23 <(go list ./... | grep -v /docstest$ | sort) <(go list "${raced[@]}" | sort) | sed '/\/dbseq$/ { h; d }; $ { G }'; }
+others() { comm -23 <(go list ./... | grep -v /docstest$ | sort) <(go list "${raced[@]}" | sort) | awk '/\/dbseq$/ { last = $0; next } 1; END { print last }'; }
 
 # tests FILE... prints the names of their tests, as a pattern.
 tests() { sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' "$@" | grep -vx TestMain | sort -u | paste -sd '|'; }

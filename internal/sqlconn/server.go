@@ -47,10 +47,10 @@ func (c *Conn) Server(ctx context.Context, again bool) error {
 // Identity is the incarnation expression that the statements have.
 func (c *Conn) Identity() string { return c.statements.Load().incarnation }
 
-// Recount reports whether the server has begun to follow another since Identity was was. A former
+// Recount reports whether the server has begun to follow another since Identity returned was. A former
 // primary that becomes the primary again without a restart may lag behind what was lent in between, and
-// has the record of its first time. Recount confirms what was written before, so no pause between the
-// two matters.
+// then has the record of its first time. A write counts only if a Recount after it reports no change, so
+// that a pause before the write does not matter.
 func (c *Conn) Recount(ctx context.Context, tx Runner, was string) (changed bool, err error) {
 	is, err := c.counted(ctx, tx, *c.identity.Load())
 	if err == nil && is != c.Identity() {
