@@ -152,18 +152,18 @@ test)
 prove)
 	servers mariadb mysql postgres redis || exit
 	# Tests with servers mostly wait, so two rows of them run in parallel. Stages that only
-	# compute get the time that they leave, and some more: the last of them must not wait for all others.
+	# compute get the time that they leave.
 	(
-		renice -n 5 $BASHPID >/dev/null
-		stage models gotest proof ./model ./search ./simulate
+		renice -n 10 $BASHPID >/dev/null
+		stage mutants gotest proof -parallel 6 ./mutation
 		stage bench gotest bench ./...
 		# Parsers of input that people write; the seeds of all others are part of make test.
 		stage fuzz scripts/fuzz.sh 50000x '^Fuzz(ParseStore|Record|Decode)$' ./cmd/internal/cli/sqlredis ./internal/rules ./publicid
+		stage models gotest proof ./model ./search ./simulate
 	) &
 	computing=$!
 	(
 		stage chaos gotest proof -parallel 2 ./chaos
-		stage modules modules
 		stage etcd proofs etcdseq
 	) &
 	waiting=$!
@@ -171,10 +171,10 @@ prove)
 	SNOWLEASE_TEST_ENGINE=mysql stage race gotest . "${race[@]}" "${raced_by_prove[@]}"
 	stage mysql mysql
 	stage docs gotest . ./internal/test/docstest
+	stage modules modules
 	wait $waiting
 	# A thousand processes need the machine.
 	stage fleets gotest proof -p 2 -parallel 4 ./load
-	stage mutants gotest proof -parallel 6 ./mutation
 	wait $computing
 	;;
 *)
