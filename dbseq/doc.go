@@ -49,7 +49,7 @@
 //   - MySQL: server_uuid, hostname, port, and the second of the start, which is the time
 //     less Uptime, so that clock steps do not change it. A copy of a data folder has the same
 //     server_uuid, but another host name or port. Since the start, the server also counts
-//     how often it has begun to follow another, which is read after each write:
+//     how often it has begun to follow another, which is read after each borrow and renewal:
 //     a former primary that lags and is promoted again has the record of its first time.
 //   - MariaDB: the same with server_id, and server_uid where the version has it. The start
 //     is read once per connection of Open.

@@ -23,15 +23,7 @@ import (
 )
 
 // servers are the engines whose servers a test can start.
-var servers = func() map[string]engine {
-	found := map[string]engine{}
-	for _, e := range engines {
-		if e.start != nil {
-			found[e.name] = e
-		}
-	}
-	return found
-}()
+var servers = map[string]engine{"mariadb": engines[1], "postgres": engines[2], "mysql": engines[3]}
 
 // A pair is a primary and a replica of it. follow waits until the replica has all.
 type pair struct {
@@ -159,22 +151,28 @@ func TestFailoverThereAndBack(t *testing.T) {
 }
 
 // TestFailbackToALaggingPrimary: a server follows another, which lends, in the middle of a call, and is
-// the primary again without a restart, with the record of its first time. Each call sees the loss.
+// the primary again without a restart, with the record of its first time. Each call sees the loss, or the next one does.
 func TestFailbackToALaggingPrimary(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"mariadb", "mysql"} { // PostgreSQL restarts to follow
-		for before, call := range map[string]func(c *dbseq.Center, held lease.Grant){
-			"UPDATE snowlease_slot SET owner": func(c *dbseq.Center, _ lease.Grant) { _, _ = c.Acquire(t.Context(), request("orders", 2)) },
-			"UPDATE snowlease_slot SET ver":   func(c *dbseq.Center, held lease.Grant) { _, _ = c.Renew(t.Context(), held) },
-			"UPDATE snowlease_meta":           func(c *dbseq.Center, _ lease.Grant) { _ = c.Extras().Operator.Retire(t.Context(), "orders", "moved") },
+		for verb, call := range map[string]func(c *dbseq.Center, held lease.Grant){
+			"acquire": func(c *dbseq.Center, _ lease.Grant) { _, _ = c.Acquire(t.Context(), request("orders", 2)) },
+			"renew":   func(c *dbseq.Center, held lease.Grant) { _, _ = c.Renew(t.Context(), held) },
+			"retire":  func(c *dbseq.Center, _ lease.Grant) { _ = c.Extras().Operator.Retire(t.Context(), "orders", "moved") },
+			"release": func(c *dbseq.Center, held lease.Grant) {
+				if err := c.Release(t.Context(), held, 0); err != nil {
+					t.Error(err)
+				}
+				_, _ = c.Acquire(t.Context(), held.Request)
+			},
 		} {
-			t.Run(name+"/"+before, func(t *testing.T) {
+			t.Run(name+"/"+verb, func(t *testing.T) {
 				t.Parallel()
 				p := pairs[name](t)
 				c, n := counted(t, servers[name], p.primary.DSN())
 				held := first(t, c, request("orders", 2))
 				n.before = func(_ int64, query string) error {
-					if strings.HasPrefix(strings.Join(strings.Fields(query), " "), before) {
+					if strings.HasPrefix(query, "UPDATE snowlease_") {
 						n.before = nil
 						p.follow()
 						p.promote()

@@ -263,7 +263,7 @@ func (s *store) Swap(ctx context.Context, namespace string, before engine.View, 
 		tickets = []int64{k.ticket}
 	}
 	s.forget(ctx, a, k.ticket, tickets)
-	if err == nil {
+	if err == nil && before.Want.Lends { // other calls leave the older identity on record, so the next borrow sees the loss
 		err = s.recount(ctx, nil, k.identity)
 	}
 	if errors.Is(err, engine.ErrChanged) {

@@ -49,8 +49,8 @@ func (c *Conn) Identity() string { return c.statements.Load().incarnation }
 
 // Recount reports whether the server has begun to follow another since Identity returned was. A former
 // primary that becomes the primary again without a restart may lag behind what was lent in between, and
-// then has the record of its first time. A write counts only if a Recount after it reports no change, so
-// that a pause before the write does not matter.
+// then has the record of its first time. A grant counts only if a Recount after its write reports no change,
+// so that a pause before the write does not matter.
 func (c *Conn) Recount(ctx context.Context, tx Runner, was string) (changed bool, err error) {
 	is, err := c.counted(ctx, tx, *c.identity.Load())
 	if err == nil && is != c.Identity() {

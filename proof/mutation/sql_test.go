@@ -4,7 +4,7 @@ const (
 	statements     = "dbseq/sql/lease.sql"
 	onTheClock     = "TestContractByAClock/lease/"
 	between        = "TestBetweenStatements/"
-	laggingPrimary = "TestFailbackToALaggingPrimary/mariadb/UPDATE_snowlease_"
+	laggingPrimary = "TestFailbackToALaggingPrimary/mariadb/"
 )
 
 // onSQL are the statements of dbseq on SQLite, by a clock that the tests move, and what
@@ -103,12 +103,13 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"MariaDB: the server_uid is not read", "internal/sqlconn/mysql.go", `case has["server_uid"] != "":`, `case has["server_uid"] == "-":`, "TestIncarnationOfAClone/mariadb"},
 	{"MariaDB: the server_id of the session is read", "internal/sqlconn/mysql.go", "`CONCAT(@@global.server_id", "`CONCAT(@@server_id", "TestIncarnationWhateverTheClock/mariadb"},
 	{"a server that went first fails Close", "internal/sqlconn/conn.go", `pool.Close(); c.dialect.file {`, `pool.Close(); err != nil {`, "TestCloseOfABrokenConnection"},
-	{"a time as a replica that another call has seen goes unseen", "internal/sqlconn/server.go", "if err == nil && is != c.Identity() {\n\t\tc.use(is)\n\t}\n\treturn err == nil && is != was, err", "if changed = err == nil && is != c.Identity(); changed {\n\t\tc.use(is)\n\t}\n\treturn changed, err", laggingPrimary + "slot_SET_owner"},
-	{"a time as a replica goes unseen since the look", "dbseq/store.go", `err = s.recount(ctx, nil, k.identity)`, ``, laggingPrimary + "slot_SET_owner"},
-	{"a time as a replica goes unseen by a renewal", "dbseq/store.go", `err = s.recount(ctx, nil, identity)`, `_ = identity`, laggingPrimary + "slot_SET_ver"},
-	{"a time as a replica goes unseen by who retires the namespace", "dbseq/store.go", `cmp.Or(err, s.recount(ctx, tx, k.identity))`, `err`, laggingPrimary + "meta"},
-	{"MariaDB: another counter is read", "internal/sqlconn/sql/mysql.sql", `'Com_start_slave'`, `'Com_stop_slave_'`, laggingPrimary + "slot_SET_owner"},
-	{"MySQL: another counter is read", "internal/sqlconn/sql/mysql.sql", `'Com_replica_start'`, `'Com_replica_starts'`, "TestFailbackToALaggingPrimary/mysql/UPDATE_snowlease_slot_SET_owner"},
+	{"a time as a replica that another call has seen goes unseen", "internal/sqlconn/server.go", "if err == nil && is != c.Identity() {\n\t\tc.use(is)\n\t}\n\treturn err == nil && is != was, err", "if changed = err == nil && is != c.Identity(); changed {\n\t\tc.use(is)\n\t}\n\treturn changed, err", laggingPrimary + "acquire"},
+	{"a time as a replica goes unseen since the look", "dbseq/store.go", `err = s.recount(ctx, nil, k.identity)`, ``, laggingPrimary + "acquire"},
+	{"a time as a replica goes unseen by a renewal", "dbseq/store.go", `err = s.recount(ctx, nil, identity)`, `_ = identity`, laggingPrimary + "renew"},
+	{"a time as a replica goes unseen by who retires the namespace", "dbseq/store.go", `cmp.Or(err, s.recount(ctx, tx, k.identity))`, `err`, laggingPrimary + "retire"},
+	{"a release looks for a time as a replica", "dbseq/store.go", `if err == nil && before.Want.Lends {`, `if err == nil {`, "TestStatementsPerVerb/mariadb"},
+	{"MariaDB: another counter is read", "internal/sqlconn/sql/mysql.sql", `'Com_start_slave'`, `'Com_stop_slave_'`, laggingPrimary + "acquire"},
+	{"MySQL: another counter is read", "internal/sqlconn/sql/mysql.sql", `'Com_replica_start'`, `'Com_replica_starts'`, "TestFailbackToALaggingPrimary/mysql/acquire"},
 	{"MySQL: a restart is not seen", "internal/sqlconn/mysql.go", "@@port, '{demotions}/', ` + startOf(\"performance_schema\") + `)`", "@@port, '{demotions}/')`", "TestServerThatComesBackWithOlderData/mysql"},
 	{"MySQL: a clone with the same server_uuid is not seen", "internal/sqlconn/mysql.go", `@@server_uuid, '/', @@hostname, ':', @@port, '{demotions}/',`, `@@server_uuid, '/',`, "TestIncarnationOfAClone/mysql"},
 	{"PostgreSQL: a clock that moves within a statement", "internal/sqlconn/postgres.go", `statement_timestamp()`, `clock_timestamp()`, "TestClockOfAStatement/postgres"},
