@@ -36,10 +36,9 @@ func TestStatementsPerVerb(t *testing.T) {
 			{"acquire again", 2, func() (err error) { g, err = c.Acquire(t.Context(), g.Request); return err }},
 			{"renew after a loss", 3, func() (err error) {
 				rawExec(t, db, "UPDATE snowlease_meta SET quarantine_ms = ?", g.Now)
-				before := g
+				floor := g.Floor
 				g, err = c.Renew(t.Context(), g)
-				require.NoError(t, err)
-				require.Greater(t, g.Floor, before.Floor)
+				require.Greater(t, g.Floor, floor, "%v", err)
 				return err
 			}},
 			{"acquire again after a loss", 2, func() (err error) {
@@ -47,8 +46,7 @@ func TestStatementsPerVerb(t *testing.T) {
 				time.Sleep(3 * time.Millisecond) // then its end is not further ahead than Ahead
 				before := g
 				g, err = c.Acquire(t.Context(), g.Request)
-				require.NoError(t, err)
-				require.Equal(t, before.Worker, g.Worker)
+				require.Equal(t, before.Worker, g.Worker, "%v", err)
 				require.GreaterOrEqual(t, g.Floor, before.Ceiling, "those times may be forgotten grants")
 				return err
 			}},

@@ -48,11 +48,11 @@
 //
 //   - MySQL: server_uuid, hostname, port, and the second of the start, which is the time
 //     less Uptime, so that clock steps do not change it. A copy of a data folder has the same
-//     server_uuid, but another host name or port. Since the start, the server also counts
-//     how often it has begun to follow another, which is read after each borrow and renewal:
-//     a former primary that lags and is promoted again has the record of its first time.
-//   - MariaDB: the same with server_id, and server_uid where the version has it. The start
-//     is read once per connection of Open.
+//     server_uuid, but another host name or port. How often the server has begun to follow
+//     another or has joined a group since is read after each borrow and renewal, as a former
+//     primary that lags and is promoted again has the record of its first time.
+//   - MariaDB: the same with server_id, server_uid where the version has it, changes of the
+//     members of Galera, and FLUSH GLOBAL STATUS. The start is read once per connection of Open.
 //   - PostgreSQL: system identifier, timeline, pg_postmaster_start_time and
 //     pg_last_wal_replay_lsn. They change at each start and promotion, and when the
 //     server recovers from the crash of one of its processes.

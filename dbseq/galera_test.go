@@ -20,7 +20,7 @@ import (
 // TestGalera: two nodes of a Galera cluster that answer in turn lend nothing. Nodes that
 // flush their logs late, as often advised for Galera, lose grants when all of them lose
 // power. If another node is used afterwards, its grants lie above the lost ones. With
-// WithDurable, ranges in use are lent again.
+// WithDurable, ranges in use are lent again. A change of the members may be the end of a partition.
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	cluster := testserver.NewGalera(t, 3)
@@ -61,4 +61,8 @@ func TestGalera(t *testing.T) {
 	_, err := after.Renew(t.Context(), lent)
 	require.ErrorIs(t, err, lease.ErrLost, "it is forgotten")
 	requireDisjoint(t, lent, acquireSoon(t, after, req("compared")))
+
+	require.NoError(t, after.Extras().Init(t.Context(), req("alone")))
+	cluster.Nodes[2].Kill() // this one may have been the one that was away
+	requireQuarantine(t, after, req("alone"))
 }

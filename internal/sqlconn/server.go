@@ -47,10 +47,9 @@ func (c *Conn) Server(ctx context.Context, again bool) error {
 // Identity is the incarnation expression that the statements have.
 func (c *Conn) Identity() string { return c.statements.Load().incarnation }
 
-// Recount reports whether the server has begun to follow another since Identity returned was. A former
-// primary that becomes the primary again without a restart may lag behind what was lent in between, and
-// then has the record of its first time. A grant counts only if a Recount after its write reports no change,
-// so that a pause before the write does not matter.
+// Recount reports whether the server has begun to follow another since Identity returned was: a former
+// primary that lags and is promoted again without a restart has the record of its first time. A grant
+// counts only if a Recount after its write reports no change, so a pause before the write does not matter.
 func (c *Conn) Recount(ctx context.Context, tx Runner, was string) (changed bool, err error) {
 	is, err := c.counted(ctx, tx, *c.identity.Load())
 	if err == nil && is != c.Identity() {
@@ -59,21 +58,22 @@ func (c *Conn) Recount(ctx context.Context, tx Runner, was string) (changed bool
 	return err == nil && is != was, err
 }
 
-// counted fills in how often the server has begun to follow another, if it ever has.
+// counted fills in the sum of the counters, if it is not 0. A time counts as a million per second.
 func (c *Conn) counted(ctx context.Context, tx Runner, incarnation string) (string, error) {
-	const demotions = "{demotions}"
-	if !strings.Contains(incarnation, demotions) {
+	before, after, found := strings.Cut(incarnation, "{demotions}")
+	if !found {
 		return incarnation, nil
 	}
-	counters, err := All(ctx, c, tx, "demotions", nil, func(n *uint64) []any { return []any{new(string), n} })
-	count, sum := "", uint64(0)
-	for _, n := range counters {
-		sum += n
+	type counter struct {
+		name string
+		n    uint64
 	}
-	if sum > 0 {
-		count = fmt.Sprintf("/%d", sum)
+	counters, err := All(ctx, c, tx, "demotions", nil, func(c *counter) []any { return []any{&c.name, &c.n} })
+	sum := uint64(0)
+	for _, c := range counters {
+		sum += cmp.Or(map[string]uint64{"Uptime": 1e6, "Uptime_since_flush_status": 1<<64 - 1e6}[c.name], 1) * c.n
 	}
-	return strings.ReplaceAll(incarnation, demotions, count), err
+	return before + strings.TrimSuffix(fmt.Sprintf("/%d", sum), "/0") + after, err
 }
 
 // Settle records the schema of the tables, which all later statements name. Another connection

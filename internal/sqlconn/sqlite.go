@@ -62,7 +62,7 @@ func (c *Conn) oneFile(ctx context.Context, mounts string) error {
 	case has["file"] == "" && c.Pool().Stats().MaxOpenConnections != 1:
 		return Advise(errors.New("each connection of the pool may have its own database in memory: put it in a file, or call SetMaxOpenConns(1) on the pool"))
 	case has["journal_mode"] == "wal" && mounted(has["file"], mounts):
-		return Advise(errors.New("the SQLite file is in WAL mode, where two paths lend the same worker ids, and is a mount point of its own: mount its folder, or use journal_mode(DELETE) everywhere"))
+		return Advise(errors.New("the SQLite file is in WAL mode, where two paths lend the same worker ids, and is a mount point of its own: mount its folder"))
 	}
 	return nil
 }

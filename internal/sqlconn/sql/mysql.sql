@@ -19,9 +19,14 @@ SHOW VARIABLES
     OR Variable_name LIKE 'rpl_semi_sync_%';
 
 -- name: demotions
--- How often the server has begun to follow another. MariaDB and the versions of MySQL name it
--- differently, and MySQL shows it in no table that any account may read.
-SHOW GLOBAL STATUS WHERE Variable_name IN ('Com_start_slave', 'Com_start_all_slaves', 'Com_slave_start', 'Com_replica_start');
+-- How often the server has begun to follow another, or has joined a group. MariaDB and the versions of
+-- MySQL name it differently, and MySQL shows it in no table that any account may read. MariaDB 11.5 and
+-- later have FLUSH GLOBAL STATUS, which sets it back and is replicated, so the time of the last one
+-- counts, too. On Galera, each change of the members counts; the values left out are of a server that has none.
+SHOW GLOBAL STATUS
+ WHERE Variable_name IN ('Com_start_slave', 'Com_start_all_slaves', 'Com_slave_start', 'Com_replica_start', 'Com_group_replication_start', 'wsrep_cluster_conf_id'
+                         /*M!110500 , 'Uptime', 'Uptime_since_flush_status' */)
+   AND Value NOT IN ('-1', '18446744073709551615');
 
 -- name: replicas
 SELECT COUNT(*) FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%';
