@@ -61,7 +61,6 @@ func TestGalera(t *testing.T) {
 	_, err := after.Renew(t.Context(), lent)
 	require.ErrorIs(t, err, lease.ErrLost, "it is forgotten")
 	requireDisjoint(t, lent, acquireSoon(t, after, req("compared")))
-
 	require.NoError(t, after.Extras().Init(t.Context(), req("alone")))
 	cluster.Nodes[2].Kill() // this one may have been the one that was away
 	requireQuarantine(t, after, req("alone"))

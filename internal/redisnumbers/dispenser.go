@@ -107,7 +107,7 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 		me := rand.Text()
 		var first, n, fetch int64
 		state := state{me: me}
-		if err := d.deal(ctx, "dispense", r.Name, me, r.N, r.Above, &first, &n, &fetch, &state.top, &state.step, &state.used, &state.ms); err != nil {
+		if err := d.deal(ctx, "dispense", r.Name, me, r.N, r.Above, r.Max, &first, &n, &fetch, &state.top, &state.step, &state.used, &state.ms); err != nil {
 			if ctx.Err() != nil {
 				d.background(func() { _ = d.leave(ctx, r.Name, me) })
 			}
@@ -141,8 +141,8 @@ func (d *Dispenser) HighWater(ctx context.Context, name string) (given int64, er
 
 // deal runs a verb of dispenser.lua. It does not wait for replicas, because the store behind the
 // dispenser makes numbers unique.
-func (d *Dispenser) deal(ctx context.Context, verb, name, me string, n, number int64, to ...*int64) error {
-	args := []any{verb, me, n, number, patience.Milliseconds()}
+func (d *Dispenser) deal(ctx context.Context, verb, name, me string, n, number, most int64, to ...*int64) error {
+	args := []any{verb, me, n, number, patience.Milliseconds(), most}
 	return deal(ctx, d.conn, redisconn.Call{Verb: verb + " numbers of", Name: name, Script: dispenser, Args: args}, "dispenser", to...)
 }
 
@@ -189,7 +189,7 @@ func (d *Dispenser) fetch(ctx context.Context, r numberstore.Request, s state) <
 		}()
 		got, err := d.reserve(ctx, r, s)
 		if err == nil {
-			done <- d.deal(ctx, "install", r.Name, s.me, got.Len(), got.First)
+			done <- d.deal(ctx, "install", r.Name, s.me, got.Len(), got.First, 0)
 		} else {
 			done <- errors.Join(err, d.leave(ctx, r.Name, s.me))
 		}
@@ -214,7 +214,7 @@ func (d *Dispenser) background(f func()) bool {
 func (d *Dispenser) leave(ctx context.Context, name, me string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 	defer cancel()
-	return d.deal(ctx, "install", name, me, 0, 0)
+	return d.deal(ctx, "install", name, me, 0, 0, 0)
 }
 
 func (d *Dispenser) reserve(ctx context.Context, r numberstore.Request, s state) (numberstore.Range, error) {

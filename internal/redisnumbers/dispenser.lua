@@ -7,7 +7,7 @@
 -- nfirst, nlen  the next segment; 0 if none
 -- want, at      caller that fetches a segment, and since when; '' if none, 'failed' after
 --               a failure
-local verb, me, n, above, patience = ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7])
+local verb, me, n, above, patience, most = ARGV[3], ARGV[4], tonumber(ARGV[5]), ARGV[6], tonumber(ARGV[7]), ARGV[8]
 local fields = { 'run', 'first', 'len', 'used', 'since', 'nfirst', 'nlen', 'want', 'at' }
 local has = redis.call('HMGET', key, unpack(fields))
 local h, lost = {}, false
@@ -65,7 +65,8 @@ end
 
 local count = math.min(n, h.len - h.used)
 local from = count > 0 and plus(h.first, h.used) or '0'
-h.used = h.used + count
+-- Numbers above the caller's maximum are left to callers with a greater one.
+if not less(most, from) then h.used = h.used + count end
 
 -- A caller told to fetch gets patience ms. After a failed fetch, a caller that got no
 -- numbers fetches at once, others after 100 ms.

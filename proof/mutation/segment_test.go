@@ -95,6 +95,7 @@ var onRedisSegments = list{title: "redis segments and dispenser", pkg: "internal
 	{"numbers compare as texts do", "internal/redisnumbers/base.lua", `#a < #b or #a == #b and a < b`, `a < b`, contractOnMini},
 	{"sums as exact as those of Lua", "internal/redisnumbers/base.lua", `local low = tonumber(string.sub(a, -9)) + n`, "do return str(tonumber(a) + n) end\n  local low = tonumber(string.sub(a, -9)) + n", contractOnMini},
 	// The dispenser.
+	{"a lower maximum uses up the numbers of others", dispenserLua, `if not less(most, from) then h.used = h.used + count end`, `h.used = h.used + count`, "TestDispenserKeepsTheContract"},
 	{"what is given is not noted", dispenserLua, `h.used = h.used + count`, ``, "TestStrictOrder"},
 	{"a promotion of the same process goes unseen, dispenser", prelude, `run .. '/' .. replid`, `run`, "TestFailoverThereAndBack/miniredis/dispenser"},
 	{"another server's segments are gone on with", dispenserLua, `lost = incarnation ~= '' and h.run ~= incarnation`, ``, "TestStaleReplica"},
