@@ -43,11 +43,11 @@
 // # Series
 //
 // Each scope of a series, such as a tenant, has one row in the table snowlease_segment, with a name
-// such as shop/invoices.acme, which no segment may have: OpenSegment refuses it once a process has
-// used the series, but not before. The row combines the period and the number, as in
-// 202611010000000042, so a new period needs no new row. One more row, such as
-// /period.shop.invoices, stands for the Period, Zone, YearStarts and Start of all processes:
-// Series.Start refuses one with others.
+// such as shop/invoices.acme. No segment may have it: once a process has used the series, OpenSegment
+// refuses it, and a segment that is open already skips to the numbers of the row or ends with ErrEnd.
+// They combine the period and the number, as in 202611010000000042, so a new period needs no new row.
+// One more row, such as /period.shop.invoices, stands for the Period, Zone, YearStarts and Start of
+// all processes: Series.Start refuses one with others.
 //
 // No number of a scope is issued twice in a period, by any process, as long as the database loses
 // no acknowledged write. A scope never returns to an earlier period: once a process has taken a
