@@ -154,7 +154,7 @@ prove)
 	# Tests with servers mostly wait, so two rows of them run in parallel. Stages that only
 	# compute get the time that they leave.
 	(
-		renice -n 10 $BASHPID >/dev/null
+		renice -n 5 $BASHPID >/dev/null
 		stage mutants gotest proof -parallel 6 ./mutation
 		stage bench gotest bench ./...
 		# Parsers of input that people write; the seeds of all others are part of make test.
