@@ -47,9 +47,9 @@ func (c *Conn) Server(ctx context.Context, again bool) error {
 // Identity is the incarnation expression that the statements have.
 func (c *Conn) Identity() string { return c.statements.Load().incarnation }
 
-// Recount reports whether the server has begun to follow another since Identity returned was: a former
-// primary that lags and is promoted again without a restart has the record of its first time. A grant
-// counts only if a Recount after its write reports no change, so a pause before the write does not matter.
+// Recount reports whether the server has followed another or left its group since Identity returned was: a
+// former primary that lags and is promoted again without a restart has the record of its first time. A
+// grant counts only if a Recount after its write reports no change, so a pause before the write does not matter.
 func (c *Conn) Recount(ctx context.Context, tx Runner, was string) (changed bool, err error) {
 	is, err := c.counted(ctx, tx, *c.identity.Load())
 	if err == nil && is != c.Identity() {
@@ -58,7 +58,7 @@ func (c *Conn) Recount(ctx context.Context, tx Runner, was string) (changed bool
 	return err == nil && is != was, err
 }
 
-// counted fills in the sum of the counters, if it is not 0. A time counts as a million per second.
+// counted fills in the sum of the counters, if it is not 0. A second counts as a million, so that no counter makes up for it.
 func (c *Conn) counted(ctx context.Context, tx Runner, incarnation string) (string, error) {
 	before, after, found := strings.Cut(incarnation, "{demotions}")
 	if !found {
