@@ -1,6 +1,7 @@
 package dbseq_test
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func segmentsOn(t testing.TB, pool *sql.DB, dialect dbseq.Dialect) *sqlnumbers.S
 
 func issuer(t testing.TB, s numbers.Store, cfg numbers.SegmentConfig) *numbers.Segment {
 	t.Helper()
-	cfg.Namespace, cfg.Name = "shop", "orders"
+	cfg.Namespace, cfg.Name = "shop", cmp.Or(cfg.Name, "orders")
 	i, err := numbers.OpenSegment(t.Context(), s, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, i.Close()) })

@@ -48,12 +48,19 @@ func gapless(t testing.TB, e engine, dsn string, cfg numbers.SeriesConfig) (*sql
 }
 
 // TestSeriesOfAnotherPeriod: a process whose periods or start differ is refused at its start, and so is
-// a segment that has the name of a scope. One that runs goes on. With the row that the error names deleted, the next one runs.
+// a segment that has the name of a scope, and a series whose scope has the name of a segment. One that
+// runs goes on. With the row that the error names deleted, the next one runs.
 func TestSeriesOfAnotherPeriod(t *testing.T) {
 	onEach(t, func(t *testing.T, e engine, dsn string) {
 		db := e.db(t, dsn)
 		store := segments(t, db)
-		all := []numbers.SeriesConfig{{Period: "year", YearStarts: "04-01"}, {Period: "year"}, {Period: "month"}, {Period: "month", Start: 2}, {}, {Period: "month"}, {Period: "day"}, {Period: "day", Zone: "Etc/GMT-14"}}
+		take := func(i *numbers.Segment, want int64) {
+			n, err := i.Next(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, want, n)
+		}
+		take(issuer(t, store, numbers.SegmentConfig{Name: "invoices.acme.x", Strict: true}), 1)
+		all := []numbers.SeriesConfig{{Period: "year", YearStarts: "04-01"}, {Period: "year"}, {Period: "month"}, {Period: "month", Start: 2}, {Period: "month"}, {Period: "day"}, {Period: "day", Zone: "Etc/GMT-14"}, {}}
 		for i, other := range all[1:] {
 			runs := openSeries(t, store, all[i])
 			other.Namespace, other.Name = "shop", "invoices"
@@ -65,6 +72,13 @@ func TestSeriesOfAnotherPeriod(t *testing.T) {
 			require.NoError(t, runs.Fill(t.Context(), fmt.Sprint(i), make([]numbers.Number, 1)))
 			rawExec(t, db, "DELETE FROM snowlease_segment WHERE name = '/period.shop.invoices'")
 		}
+		acme := issuer(t, store, numbers.SegmentConfig{Name: "invoices.acme", Strict: true})
+		take(acme, 1)
+		_, err := numbers.OpenSeries(t.Context(), store, numbers.SeriesConfig{Namespace: "shop", Name: "invoices", Period: "month"})
+		require.ErrorIs(t, err, lease.ErrSetup)
+		require.ErrorContains(t, err, `"shop/invoices.acme" has numbers without a period`)
+		take(acme, 2)
+		openSeries(t, store, numbers.SeriesConfig{})
 	})
 }
 

@@ -57,21 +57,14 @@ func (b *batch) Value(k any) any {
 	return b.Context.Value(k)
 }
 
-// batchOf returns the batch of a statement, if it has one. Other callbacks may have put a context
-// around it.
-func batchOf(stmt *gorm.Statement) (b *batch, ok bool) {
-	b, ok = stmt.Context.Value(batchKey{}).(*batch)
-	return b, ok && b.stmt == stmt
-}
-
 // settle is the GORM callback that runs after the INSERT and ends its batch. If the INSERT was
 // refused or not sent, it clears the ids that the plugin gave the values: GORM takes a value
 // with a key for an existing row, which Save updates and First queries. Otherwise the outcome
 // may be unknown, and the values keep their ids so that another attempt cannot store them twice.
 func settle(db *gorm.DB) {
 	stmt := db.Statement
-	b, ok := batchOf(stmt)
-	if !ok {
+	b, ok := stmt.Context.Value(batchKey{}).(*batch) // other callbacks may have put a context around it
+	if !ok || b.stmt != stmt {
 		return
 	}
 	if stmt.Context == b { // no other callback has put a context around it

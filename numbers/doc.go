@@ -43,8 +43,8 @@
 // # Series
 //
 // Each scope of a series, such as a tenant, has one row in the table snowlease_segment, with a name
-// such as shop/invoices.acme. No segment may have it: once a process has used the series, OpenSegment
-// refuses it, and a segment that is open already skips to the numbers of the row or ends with ErrEnd.
+// such as shop/invoices.acme. No segment may have it: OpenSegment refuses it once a process has used the
+// series, and Series.Start refuses a series with periods if a segment has used such a name before.
 // They combine the period and the number, as in 202611010000000042, so a new period needs no new row.
 // One more row, such as /period.shop.invoices, stands for the Period, Zone, YearStarts and Start of
 // all processes: Series.Start refuses one with others.

@@ -61,7 +61,8 @@ func OpenSeries(ctx context.Context, store Store, cfg SeriesConfig) (*Series, er
 
 // Start contacts the store and creates its table if necessary. The error wraps lease.ErrSetup if
 // processes with another Period, Zone, YearStarts or Start use the series: a number of one would end
-// the numbers of the others, or leave a gap in them. Like all calls of a Series, Start times out
+// the numbers of the others, or leave a gap in them. It also wraps lease.ErrSetup for the first process
+// of a series with periods if a segment has the name of a scope. Like all calls of a Series, Start times out
 // after a minute if ctx has no deadline.
 func (s *Series) Start(ctx context.Context) error {
 	ctx, cancel := bounded.Context(ctx)
@@ -84,7 +85,9 @@ func (s *Series) agree(ctx context.Context) error {
 	own, row := int64(h.Sum64()>>2), numberstore.Periods+c.Namespace+"."+c.Name // own+1 is an int64, too
 	recorded, err := s.store.HighWater(ctx, row)
 	if errors.Is(err, ErrUnknown) {
-		recorded, err = own, s.store.Create(ctx, row, own+1)
+		if recorded, err = own, s.unused(ctx); err == nil {
+			err = s.store.Create(ctx, row, own+1)
+		}
 		if errors.Is(err, ErrExists) {
 			recorded, err = s.store.HighWater(ctx, row)
 		}
@@ -94,6 +97,17 @@ func (s *Series) agree(ctx context.Context) error {
 			c.Period, c.Zone, c.YearStarts, c.Start, row, lease.ErrSetup)
 	}
 	return err
+}
+
+// unused returns an error if a scope has numbers without a period, such as those of a segment: they
+// would end with the first number of a period.
+func (s *Series) unused(ctx context.Context) error {
+	return s.store.Names(ctx, s.name+".", func(name string, given int64) error {
+		if s.cfg.Period != none && given/perPeriod < 1000_01_01 && word(name[len(s.name)+1:], maxScope) {
+			return fmt.Errorf("%q has numbers without a period, which the first number of a period would end: give the series another name or, if no segment and no other process uses them, delete the row %[1]q of the table snowlease_segment: %w", name, lease.ErrSetup)
+		}
+		return nil
+	})
 }
 
 // Close ends the series, until another Start: calls return ErrClosed. It does no I/O and always

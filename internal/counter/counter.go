@@ -137,7 +137,7 @@ func (c *Counter) Start(ctx context.Context) error {
 			_, err := c.run(ctx, 0, 0, lease.MaxClockError)
 			return err
 		})
-		if err == nil || inQuarantine(err) {
+		if err == nil || errors.As(err, new(*lease.QuarantineError)) {
 			if begun := c.of.Start(ctx); errors.Is(begun, generator.ErrClosed) {
 				return begun
 			}

@@ -29,11 +29,6 @@ func (e *exhaustedError) Error() string       { return generator.ErrExhausted.Er
 func (e *exhaustedError) Unwrap() error       { return generator.ErrExhausted }
 func (e *exhaustedError) Wait() time.Duration { return max(e.wait, time.Millisecond) }
 
-func inQuarantine(err error) bool {
-	var q *lease.QuarantineError
-	return errors.As(err, &q)
-}
-
 // run reserves 1 to n consecutive values above a value, in one call, or none if n is 0. A value is
 // tick<<SequenceBits | sequence. run refuses values that the script cannot have returned for this
 // call. off limits how far the clock of Redis may be from this host's, unless it is 0.

@@ -81,11 +81,14 @@ type Reader interface {
 	HighWater(ctx context.Context, name string) (int64, error)
 }
 
-// InTx is a Reader and Creator that can reserve in a transaction of the application, so that a
-// rollback returns the numbers.
+// InTx is a Reader and Creator in a database. It can list its names, and reserve in a transaction of
+// the application, so that a rollback returns the numbers.
 type InTx interface {
 	Reader
 	Creator
+	// Names calls each for every name with a prefix, in sorted order, with the greatest number issued
+	// for it. It ends with the first error of each, and creates no table.
+	Names(ctx context.Context, prefix string, each func(name string, given int64) error) error
 	// In returns a store for the duration of a transaction. It creates no table. Reserve may also
 	// return ErrTransaction.
 	In(tx Tx) Reader

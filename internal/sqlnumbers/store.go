@@ -163,9 +163,7 @@ func (s *Store) HighWater(ctx context.Context, name string) (given int64, err er
 	return given, err
 }
 
-// Names calls each for every name that begins with prefix, in sorted order, with the greatest
-// number issued for it. It reads 1000 names at a time, ends with the first error of each, and
-// creates no table.
+// Names implements numberstore.InTx. It reads 1000 names at a time.
 func (s *Store) Names(ctx context.Context, prefix string, each func(name string, given int64) error) error {
 	from, end := prefix, "{" // no name has a character at or above {
 	if prefix != "" {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/snowlease/snowlease/internal/test/testserver"
 )
 
 // topologies lists what centers run on. The topologies of one engine follow one another
@@ -18,8 +20,10 @@ var topologies = []struct {
 	{"redis", single, newSingle},
 	{"redis", sentinel, newSentinel},
 	{"redis", cluster, newCluster},
-	{"mariadb", "pair", newMariaDB},
-	{"mysql", "pair", newMySQL},
+	{"mariadb", "pair", func(t *testing.T) *arena {
+		return newPair(t, testserver.NewMariaDBPrimary, testserver.NewMariaDBReplica)
+	}},
+	{"mysql", "pair", func(t *testing.T) *arena { return newPair(t, testserver.NewMySQLPrimary, testserver.NewMySQLReplica) }},
 	{"galera", "one writer", newGalera},
 	{"postgres", single, newPostgres},
 	{"etcd", "three members", newEtcd},

@@ -133,16 +133,6 @@ func slots() (all []string) {
 	return all
 }
 
-// newMariaDB is a MariaDB and a replica that takes over.
-func newMariaDB(t *testing.T) *arena {
-	return newPair(t, testserver.NewMariaDBPrimary, testserver.NewMariaDBReplica)
-}
-
-// newMySQL is a MySQL and a replica that takes over.
-func newMySQL(t *testing.T) *arena {
-	return newPair(t, testserver.NewMySQLPrimary, testserver.NewMySQLReplica)
-}
-
 // newPair is a server that speaks the protocol of MySQL, and a replica that takes over.
 func newPair(
 	t *testing.T,

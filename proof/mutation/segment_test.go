@@ -58,6 +58,7 @@ var onSQLSegments = list{title: "sql segments", pkg: "dbseq", loaders: []mutant{
 	{"a process with another start starts", seriesGo, `zone, c.YearStarts, c.Start)`, `zone, c.YearStarts, 0)`, "TestSeriesOfAnotherPeriod/sqlite"},
 	{"a segment takes numbers of a scope", "numbers/segment.go", `err := i.apart(ctx, above)`, `err := error(nil)`, "TestSeriesOfAnotherPeriod/sqlite"},
 	{"a strict segment takes numbers of a scope", "numbers/segment.go", `err := i.apart(ctx, 0)`, `err := error(nil)`, "TestSeriesOfAnotherPeriod/sqlite"},
+	{"a series takes the numbers of a segment", seriesGo, `own, s.unused(ctx)`, `own, error(nil)`, "TestSeriesOfAnotherPeriod/sqlite"},
 	{"a call creates a name twice", segmentsGo, `case !r.Create || *added:`, `case !r.Create:`, "TestNameLostWhileItIsCreated/sqlite"},
 }}
 

@@ -41,10 +41,6 @@ type giving struct {
 	mark   int64
 }
 
-func newLedger() *ledger {
-	return &ledger{loans: map[int64][]*loan{}, byToken: map[tokenOf]*loan{}}
-}
-
 func ownerOf(r lease.Request) string { return hex.EncodeToString(r.Owner[:]) }
 
 // lent notes that the center answers an Acquire or a Renew with g. It returns whether

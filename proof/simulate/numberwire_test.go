@@ -90,11 +90,13 @@ func (b *issuer) call(ctx context.Context, args []any, next redis.ProcessHook) (
 			args[1] = change(args[1].(string))
 		}
 	}
-	if isLook(args) {
+	// A Sequence only asks for the state of Redis, without the bound on the clock that a start sends.
+	// The times of such calls cannot be repeated, and no id depends on them.
+	if len(args) >= 12 && args[7] == int64(0) && args[11] == int64(0) {
 		return nil, errNetwork
 	}
 	way := b.net
-	if isInstall(args) {
+	if len(args) > 6 && args[6] == "install" { // by a Dispenser, in the background
 		way = b.install
 	}
 	b.w.mu.Lock()
@@ -129,15 +131,4 @@ func given(cmd *redis.Cmd) []int64 {
 		}
 	}
 	return n
-}
-
-// isLook reports whether a Sequence only asks for the state of Redis. The times of
-// such calls cannot be repeated, and no id depends on them, so none gets through.
-func isLook(args []any) bool {
-	return len(args) >= 12 && args[7] == int64(0) && args[11] == int64(0) // no bound on the clock, which a start sends
-}
-
-// isInstall reports whether the call is a Dispenser's, in the background.
-func isInstall(args []any) bool {
-	return len(args) > 6 && args[6] == "install"
 }

@@ -100,7 +100,7 @@ func (s WorkerIDs) open(w *world) (subject, error) {
 		s.Center = Store.Center
 	}
 	w.stores = []Store{store}
-	l := &leases{WorkerIDs: s, w: w, store: store, ledger: newLedger()}
+	l := &leases{WorkerIDs: s, w: w, store: store, ledger: &ledger{loans: map[int64][]*loan{}, byToken: map[tokenOf]*loan{}}}
 	if w.plan.New {
 		return l, nil
 	}

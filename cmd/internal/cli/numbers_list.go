@@ -42,7 +42,7 @@ shop/invoices.acme, and the first day of the current period of each.`,
 				prefix += series + "."
 			}
 			return withSegments(cmd, &store, ofSeries, func(ctx context.Context, s target.Segments) error {
-				list, ok := s.(lister)
+				list, ok := s.(numberstore.InTx)
 				if !ok {
 					return fmt.Errorf("%s has no list of its sequences: a SQL database has one", s)
 				}

@@ -26,16 +26,11 @@ func segmentCommand(p program) *cobra.Command {
 	return cmd
 }
 
-// A lister is a store that can list its names, which a SQL database can.
-type lister interface {
-	Names(ctx context.Context, prefix string, each func(name string, given int64) error) error
-}
-
 // withSegments runs do on the numbers of the store. series is set for numbers of a series,
 // which only SQL databases have.
 func withSegments(cmd *cobra.Command, f *storeFlags, series bool, do func(context.Context, target.Segments) error) error {
 	return f.with(cmd, func(ctx context.Context, o *target.Opened) error {
-		if _, ok := o.Segments.(lister); !ok && series {
+		if _, ok := o.Segments.(numberstore.InTx); !ok && series {
 			return fmt.Errorf("the numbers of a series are in a database, and %s is none: name the database with --store", o.Segments)
 		}
 		return do(ctx, o.Segments)
@@ -124,7 +119,7 @@ func (n *numberFlags) change(cmd *cobra.Command, done string, do func(context.Co
 			return err
 		}
 		where := s.String()
-		if _, isSQL := s.(lister); isSQL && n.store.tables() != "" {
+		if _, isSQL := s.(numberstore.InTx); isSQL && n.store.tables() != "" {
 			where += ", tables " + n.store.tables() + "*"
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%q at %s: %s %s\n", n.key, where, done, n.line(number))

@@ -3,6 +3,9 @@ package segmentcheck
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,6 +73,21 @@ func (m *Memory) HighWater(_ context.Context, name string) (int64, error) {
 		return 0, fmt.Errorf("%w: %q", numberstore.ErrUnknown, name)
 	}
 	return given, nil
+}
+
+// Names implements numberstore.InTx.
+func (m *Memory) Names(_ context.Context, prefix string, each func(name string, given int64) error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(m.given)) {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		if err := each(name, m.given[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // In returns m, which knows nothing of transactions.

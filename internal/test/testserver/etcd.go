@@ -190,16 +190,14 @@ func (c *Etcd) Leader() (leader *Server) {
 // Ctl runs etcdctl at a member and returns what it prints.
 func (c *Etcd) Ctl(at *Server, args ...string) string {
 	c.t.Helper()
-	at.do(func(s *Server) error { return c.ctl(s, append([]string{"--endpoints", s.DSN()}, args...)...) })
+	at.do(func(s *Server) error {
+		return s.run(append([]string{mustLookup("etcdctl"), "--endpoints", s.DSN()}, args...)...)
+	})
 	text, err := os.ReadFile(filepath.Join(at.dir, "setup.log"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	return string(text)
-}
-
-func (c *Etcd) ctl(s *Server, args ...string) error {
-	return s.run(append([]string{mustLookup("etcdctl")}, args...)...)
 }
 
 // Save writes a snapshot of the cluster to a file, and returns its name.
