@@ -12,7 +12,8 @@ import (
 )
 
 // A takeover that is paused before it retires a namespace sees a borrow that was sent then and
-// is committed afterwards.
+// is committed afterwards. One that waits for a free slot is refused by the version: PostgreSQL still
+// shows it the namespace as it was.
 func TestTakeoverSeesALateBorrow(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, e engine, dsn string) {
@@ -45,5 +46,7 @@ func TestTakeoverSeesALateBorrow(t *testing.T) {
 		for _, s := range slots {
 			require.GreaterOrEqual(t, s.HighWater, late)
 		}
+		require.NoError(t, side(c, "free").Center.Extras().Operator.Retire(t.Context(), "free", "moved"))
+		require.EqualValues(t, 1, number(t, db, "SELECT MIN(ver - token) FROM snowlease_slot WHERE ns = 'free'"))
 	})
 }

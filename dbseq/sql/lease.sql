@@ -113,8 +113,9 @@ UPDATE snowlease_slot SET hold_ms = :kept, used_ms = :inuse
  WHERE ns = :ns AND slot BETWEEN :from AND :to AND (hold_ms <> :kept OR used_ms <> :inuse) AND EXISTS (SELECT 1 FROM snowlease_meta WHERE ns = :ns AND pin = :newpin);
 
 -- name: retire
--- Has the slots show the end of the namespace, as its row does.
-UPDATE snowlease_slot SET shape = :newpin WHERE ns = :ns;
+-- Has the slots show the end of the namespace, as its row does. The version refuses a borrow that
+-- waits for a slot: PostgreSQL then still sees the row of the namespace as it was.
+UPDATE snowlease_slot SET shape = :newpin, ver = ver + 1 WHERE ns = :ns;
 
 -- name: slots
 SELECT 1 = 1, {now}, slot, owner, holder, token, ver, ticket, since_ms, floor_ms, expires_ms, hwm_ms, hold_ms, used_ms

@@ -19,6 +19,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"commits nothing where autocommit is off", "internal/sqlconn/run.go", `if c.Own || !c.dialect.commits {`, `if true {`, "TestSharedPoolWithoutAutocommit/mariadb"},
 	{"a call that was given up goes on waiting for a lock", "internal/sqlconn/mysql.go", `, innodb_lock_wait_timeout = 1`, ``, "TestLockOfAnother/mariadb"},
 	{"a call that was given up goes on waiting for a lock of the table", "internal/sqlconn/mysql.go", `, lock_wait_timeout = 1, sql`, `, sql`, "TestLockOfAnother/mysql"},
+	{"a borrow that waits for a slot outlives the namespace", statements + "#retire", `, ver = ver + 1`, ``, "TestTakeoverSeesALateBorrow/postgres"},
 	// Where it is committed.
 	{"writes where a connection was moved to", "internal/sqlconn/conn.go", `if h == nil {`, `if true {`, "TestMovedConnection/mariadb"},
 	{"numbers look for their table when a connection was moved", "dbseq/tables.go", `if !s.Own {`, `if false {`, "TestMovedConnection/mariadb"},
