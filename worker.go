@@ -175,7 +175,7 @@ func (w *Worker) Close() error {
 // call of a history.Issuer be in progress when the process is copied.
 //
 // Errors: the same as Open, except for problems of a Config; and an error for a center whose
-// worker ids belong to this host, for a Fixed worker, before the start, and after Close.
+// worker ids belong to a host or a file, for a Fixed worker, before the start, and after Close.
 func (w *Worker) Reset(ctx context.Context) error {
 	if err := w.source.Reset(ctx); err != nil {
 		return fmt.Errorf("snowlease: reset: %w%s", err, w.remedy(ctx, err))

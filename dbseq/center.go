@@ -14,8 +14,6 @@ import (
 	"github.com/snowlease/snowlease/numbers"
 )
 
-var _ lease.Center = (*Center)(nil)
-
 // Center is a lease.Center on a SQL database. It is safe for concurrent use. One
 // Center serves any number of namespaces.
 type Center struct {
@@ -74,9 +72,12 @@ func (c *Center) Acquire(ctx context.Context, req lease.Request) (lease.Grant, e
 	return c.Center.Acquire(ctx, req)
 }
 
-// Extras returns all fields of lease.Extras except Uniqueness.
+// Extras returns all fields of lease.Extras, and Uniqueness for SQLite.
 func (c *Center) Extras() lease.Extras {
 	x := c.Center.Extras()
+	if c.store.File() {
+		x.Uniqueness = "unique among the processes that open this file"
+	}
 	x.Warnings, x.Examine, x.Base = c.store.Warnings(), c.examine, c
 	return x
 }

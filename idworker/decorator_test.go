@@ -38,7 +38,7 @@ func TestDecoratedCenters(t *testing.T) {
 			require.NoError(t, err)
 			pool.SetMaxOpenConns(1)
 			return gormdb.Center(db)
-		}, 31, true, true, true, false},
+		}, 31, true, true, true, true},
 		"redisseq": {func(t *testing.T) (lease.Center, error) {
 			return redisseq.New(newRedis(t, testserver.Redis(t)))
 		}, 31, false, false, true, false},

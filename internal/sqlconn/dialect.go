@@ -101,6 +101,9 @@ var drivers = map[string]struct {
 // that then insert the row wait for each other.
 func (c *Conn) Gaps() bool { return c.dialect.gaps }
 
+// File reports whether the database is a file, of which a copy of the host has a copy.
+func (c *Conn) File() bool { return c.dialect.file }
+
 // is reports whether err has one of the codes.
 func (c *Conn) is(err error, codes []string) bool {
 	if err == nil || len(codes) == 0 {

@@ -7,6 +7,7 @@ var onWorker = list{title: "worker", pkg: "idworker", mutants: []mutant{
 	{"both sides of a move make backdated ids", "idworker/history.go", `case !p.hasReserved:`, `case false:`, "TestPastMovesToAnotherDatabase"},
 	{"ids before the center has seen the pool and the clock", historyGo, `func() (int64, error) { return lent(w) }`, `func() (int64, error) { return math.MaxInt64, nil }`, "TestNextIDAt"},
 	{"the center is closed before the worker id is given back", "worker.go", "err := w.source.Close()\n\tif w.setup.Free != nil && !w.closed.Swap(true) {\n\t\terr = errors.Join(err, w.setup.Free())\n\t}\n\treturn err", "var err error\n\tif w.setup.Free != nil && !w.closed.Swap(true) {\n\t\terr = w.setup.Free()\n\t}\n\treturn errors.Join(err, w.source.Close())", "TestOwnedCenterIsClosedOnceAndLast"},
+	{"the copy of a file lends its worker ids", "dbseq/center.go", `if c.store.File() {`, `if false {`, "TestOpenWithoutFx"},
 	{"what is reserved is lent", "config.go", `Last: min(last, pool-1)`, `Last: last`, "TestPastMovesToAnotherDatabase"},
 	{"renews without the schedule", "leased.go", `Schedule: cfg.Schedule, `, ``, "TestEveryKeyHasAnEffect/lease.renew"},
 	{"renew is not asked for", "idworker/plan.go", `, p.core.Schedule = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew, p.schedule`, ` = p.Lease.TTL, p.Lease.MaxTTL, p.Store.Skew`, "TestEveryKeyHasAnEffect/lease.renew"},
