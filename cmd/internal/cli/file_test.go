@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 // of the namespace, but not for the store.
 func TestConfigOfTheApplication(t *testing.T) {
 	t.Chdir(t.TempDir())
-	text := "app:\n  ids: {namespace: bills, preset: wide, lease: {ttl: 1m}, store: {table_prefix: bills_}, segments: [{name: members}]}\n  db: {dsn: elsewhere.db}\n"
+	text := "app:\n  ids: {namespace: bills, preset: wide, workers: 7-7, lease: {ttl: 1m}, store: {table_prefix: bills_}, segments: [{name: members}, {name: cards, namespace: shared}], series: [{name: dues, namespace: shared}]}\n  db: {dsn: elsewhere.db}\n"
 	for _, name := range []string{"config.yaml", "app.yaml"} {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
@@ -34,10 +35,17 @@ func TestConfigOfTheApplication(t *testing.T) {
 	app.exits(exitUsage, "workers --durable", "--config and --durable are both given")
 	app.exits(exitUsage, "doctor --preset=wide", "--config and --preset are both given")
 	app.ok("init --yes", `created namespace "bills" at sqlite app.db, tables bills_*, which is now pinned to layout={epoch=1577808000000 unit=1ms bits=41/10/0/12} pool=1024 max_ttl=1m0s skew=2s (from app.yaml)`)
+	for worker, line := range map[int64]string{7: "next", 9: "next --workers=9-9"} {
+		id, err := strconv.ParseInt(strings.TrimSpace(app.ok(line)), 10, 64)
+		require.NoError(t, err)
+		require.Equal(t, worker, id>>12&1023)
+	}
 	app.ok("workers", "bills")
 	app.ok("quarantine --yes", "bills")
 	app.ok("doctor", "app.yaml")
 	app.ok("segment create --name=members --start=501", "tables bills_*: created 501")
+	app.ok("segment create --name=cards", `"shared/cards" at `)
+	app.ok("segment create --name=dues. --period=none", `"shared/dues." at `)
 	app.ok("retire --yes", "bills")
 	for line, want := range map[string]string{"workers --namespace=bills": "nothing is on record", "segment advance --namespace=bills --yes --name=members --above=1": "the name is not in the store"} {
 		none.exits(exitFailed, line, want) // without the prefix of the file

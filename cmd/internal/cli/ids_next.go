@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,9 @@ import (
 
 func nextCommand(p program) *cobra.Command {
 	var (
-		store storeFlags
-		n     uint16
+		store   storeFlags
+		workers string
+		n       uint16
 	)
 	cmd := &cobra.Command{
 		Use:   "next --namespace NS [-n N]",
@@ -33,10 +35,14 @@ namespace must exist; its record has the layout and the TTL of the lease.`,
 				if err := errors.Join(rec.Pin.Err(), err); err != nil {
 					return err
 				}
-				w, err := snowlease.Open(ctx, o.Center, snowlease.Config{
-					Namespace: store.namespace, Layout: layout, Reserved: 1<<layout.WorkerBits - rec.Pin.Pool,
+				cfg := snowlease.Config{
+					Namespace: store.namespace, Layout: layout, Reserved: 1<<layout.WorkerBits - rec.Pin.Pool, Workers: snowlease.Workers(workers),
 					TTL: rec.Pin.MaxTTL, MaxTTL: rec.Pin.MaxTTL, Skew: rec.Pin.Skew,
-				})
+				}
+				if app := store.app.config; app != nil {
+					cfg.Workers, cfg.Business = cmp.Or(cfg.Workers, app.Workers), app.Business
+				}
+				w, err := snowlease.Open(ctx, o.Center, cfg)
 				if err != nil {
 					return err
 				}
@@ -52,6 +58,7 @@ namespace must exist; its record has the layout and the TTL of the lease.`,
 		},
 	}
 	store.register(cmd, p)
+	cmd.Flags().StringVar(&workers, "workers", "", "the worker ids to borrow, such as 0-15 (default: those of --config, or all)")
 	cmd.Flags().Uint16VarP(&n, "count", "n", 1, "how many ids, at most 65535")
 	return cmd
 }

@@ -41,14 +41,10 @@ shop/invoices.acme, and the first day of the current period of each.`,
 			if ofSeries {
 				prefix += series + "."
 			}
-			return withSegments(cmd, &store, ofSeries, func(ctx context.Context, s target.Segments) error {
-				list, ok := s.(numberstore.InTx)
-				if !ok {
-					return fmt.Errorf("%s has no list of its sequences: a SQL database has one", s)
-				}
+			return withSegments(cmd, &store, true, func(ctx context.Context, s target.Segments) error {
 				const columns = "%19v  %-10s  %s\n"
 				none := true
-				err := list.Names(ctx, prefix, func(name string, given int64) error {
+				err := s.(numberstore.InTx).Names(ctx, prefix, func(name string, given int64) error {
 					if strings.HasPrefix(name, numberstore.Periods) { // not a number
 						return nil
 					}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -26,12 +27,12 @@ func segmentCommand(p program) *cobra.Command {
 	return cmd
 }
 
-// withSegments runs do on the numbers of the store. series is set for numbers of a series,
-// which only SQL databases have.
+// withSegments runs do on the numbers of the store. series is set for numbers of a series, and for a
+// list, which only SQL databases have.
 func withSegments(cmd *cobra.Command, f *storeFlags, series bool, do func(context.Context, target.Segments) error) error {
 	return f.with(cmd, func(ctx context.Context, o *target.Opened) error {
 		if _, ok := o.Segments.(numberstore.InTx); !ok && series {
-			return fmt.Errorf("the numbers of a series are in a database, and %s is none: name the database with --store", o.Segments)
+			return fmt.Errorf("only a database has series and a list of its sequences, and %s is none: name the database with --store", o.Segments)
 		}
 		return do(ctx, o.Segments)
 	})
@@ -95,6 +96,16 @@ func (n *numberFlags) complete(cmd *cobra.Command, number int64, flag string) (i
 	}
 	err := n.store.complete(cmd, false)
 	n.key = numberstore.Key(n.store.namespace, n.name)
+	if c := n.store.app.config; c != nil { // where a sequence may have a namespace of its own
+		own := map[string]string{}
+		for _, s := range c.Segments {
+			own[s.Name] = s.Namespace
+		}
+		for _, s := range c.Series {
+			own[s.Name+"."] = s.Namespace
+		}
+		n.key = numberstore.Key(cmp.Or(own[n.name], own[n.name[:strings.IndexByte(n.name, '.')+1]], c.Namespace), n.name)
+	}
 	return number, err
 }
 

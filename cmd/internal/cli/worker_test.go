@@ -120,7 +120,7 @@ func TestSegments(t *testing.T) {
 		if !isSQL {
 			s.exits(exitFailed, create+"--start=43", "is none: name the database with --store")
 			s.exits(exitFailed, "segment advance --namespace=shop --yes --above=42 --period=none --name=bills.acme", "the name is not in the store")
-			s.exits(exitFailed, "segment list", "has no list of its sequences: a SQL database has one")
+			s.exits(exitFailed, "segment list", "is none: name the database with --store")
 			return
 		}
 		list := func(number int, period, name string) string {
