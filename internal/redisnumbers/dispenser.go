@@ -15,6 +15,7 @@ import (
 	"github.com/snowlease/snowlease/internal/fault"
 	"github.com/snowlease/snowlease/internal/numberstore"
 	"github.com/snowlease/snowlease/internal/redisconn"
+	"github.com/snowlease/snowlease/lease"
 	"github.com/snowlease/snowlease/numbers"
 )
 
@@ -104,7 +105,7 @@ func (d *Dispenser) Reserve(ctx context.Context, r numberstore.Request) (numbers
 			return numberstore.Range{}, numbers.ErrClosed
 		default:
 		}
-		me := rand.Text()
+		me := fmt.Sprintf("%x", lease.NewOwner()) // copies of a virtual machine may share random state
 		var first, n, fetch int64
 		state := state{me: me}
 		if err := d.deal(ctx, "dispense", r.Name, me, r.N, r.Above, r.Max, &first, &n, &fetch, &state.top, &state.step, &state.used, &state.ms); err != nil {
