@@ -173,7 +173,7 @@ func (c circumstances) dry() outlook {
 	}
 	o.Kind, o.Since = stopped, end
 	o.Text = "no ids since " + c.clock(end) + " (" + seconds(c.host.Sub(end).Truncate(time.Second)) + "): "
-	if c.borrowing() {
+	if errors.Is(c.Err, lease.ErrLost) || errors.As(c.Err, new(*lease.QuarantineError)) || errors.As(c.Err, new(*lease.NoFreeWorkerError)) { // not of a renewal
 		o.Text += "the lease was lost, and "
 		return c.waits(o)
 	}
@@ -183,11 +183,6 @@ func (c circumstances) dry() outlook {
 	}
 	o.Do = c.remedy("Ids resume by themselves, without a restart.")
 	return o
-}
-
-// borrowing reports whether borrowing failed, rather than a renewal.
-func (c circumstances) borrowing() bool {
-	return errors.Is(c.Err, lease.ErrLost) || errors.As(c.Err, new(*lease.QuarantineError)) || errors.As(c.Err, new(*lease.NoFreeWorkerError))
 }
 
 // waits completes the outlook of a worker that waits for a worker id.

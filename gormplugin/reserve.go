@@ -62,7 +62,11 @@ func (p *plugin) await(b *batch, ids []int64) error {
 	if err := parent.Err(); err != nil {
 		return err
 	}
-	defer ctx.stop()
+	defer func() { // ends a wait that has begun
+		if t := ctx.timer.Load(); t != nil {
+			t.cancel()
+		}
+	}()
 	err := b.key.gen.NextIDs(ctx, ids)
 	ended := parent.Err()
 	if err != nil && ended == nil && ctx.Err() != nil {
@@ -93,13 +97,6 @@ func (w *waiting) begin() context.Context {
 		}
 	}
 	return w.timer.Load().Context
-}
-
-// stop ends a wait that has begun.
-func (w *waiting) stop() {
-	if t := w.timer.Load(); t != nil {
-		t.cancel()
-	}
 }
 
 func (w *waiting) Deadline() (time.Time, bool) { return w.begin().Deadline() }

@@ -124,12 +124,11 @@ func (i *Segment) Start(ctx context.Context) error {
 func (i *Segment) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	if store, ok := i.store.(numberstore.Reader); ok {
-		if _, err := store.HighWater(ctx, i.cfg.key()); errors.Is(err, lease.ErrSetup) {
-			return err
-		}
+	err := i.apart(ctx, 0)
+	if store, ok := i.store.(numberstore.Reader); ok && !errors.Is(err, lease.ErrSetup) {
+		_, err = store.HighWater(ctx, i.cfg.key())
 	}
-	if err := i.apart(ctx, 0); errors.Is(err, lease.ErrSetup) {
+	if errors.Is(err, lease.ErrSetup) {
 		return err
 	}
 	return nil

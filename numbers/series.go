@@ -61,8 +61,7 @@ func OpenSeries(ctx context.Context, store Store, cfg SeriesConfig) (*Series, er
 
 // Start contacts the store and creates its table if necessary. The error wraps lease.ErrSetup if
 // processes with another Period, Zone, YearStarts or Start use the series: a number of one would end
-// the numbers of the others, or leave a gap in them. It also wraps lease.ErrSetup for the first process
-// of a series with periods if a segment has the name of a scope. Like all calls of a Series, Start times out
+// the numbers of the others, or leave a gap in them; or if a segment has the name of a scope. Like all calls of a Series, Start times out
 // after a minute if ctx has no deadline.
 func (s *Series) Start(ctx context.Context) error {
 	ctx, cancel := bounded.Context(ctx)

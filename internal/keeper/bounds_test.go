@@ -23,11 +23,6 @@ func (r *rig) change(with func(slots []rules.Slot)) {
 	})
 }
 
-// damage changes the slot of the rig's grant.
-func (r *rig) damage(with func(*rules.Slot)) {
-	r.change(func(slots []rules.Slot) { with(&slots[r.keeper.Status().Grant.Worker]) })
-}
-
 var in2080 = time.Date(2080, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 
 // A ceiling beyond what a center lends would be used without the store, and no quarantine
@@ -35,7 +30,7 @@ var in2080 = time.Date(2080, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 func TestCeilingFarAheadIsCut(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.start()
-		r.damage(func(s *rules.Slot) { s.Mark = in2080 })
+		r.change(func(slots []rules.Slot) { slots[r.keeper.Status().Grant.Worker].Mark = in2080 })
 		time.Sleep(15 * time.Second)
 		r.next()
 		st := r.keeper.Status()

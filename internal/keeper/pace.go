@@ -30,10 +30,6 @@ const (
 	firstPause  = time.Second
 )
 
-func newPace(ttl time.Duration) pace {
-	return pace{patience: callTimeout, maxPatience: max(DefaultWait, ttl/3), maxPause: min(maxPause, ttl/12)}
-}
-
 func (p *pace) failure() {
 	p.patience = min(p.patience*3/2, p.maxPatience)
 	p.pause = min(max(2*p.pause, firstPause), p.maxPause)

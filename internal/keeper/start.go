@@ -101,7 +101,7 @@ func (k *Keeper) borrowAtStart(ctx context.Context) error {
 	defer cancel()
 	deadline, _ := within.Deadline()
 	k.owner = [16]byte{}
-	k.pace = newPace(k.cfg.Request.TTL)
+	k.pace = pace{patience: callTimeout, maxPatience: max(DefaultWait, k.cfg.Request.TTL/3), maxPause: min(maxPause, k.cfg.Request.TTL/12)}
 	var reason error // the last error other than the end of the time
 	for {
 		// A call on a dead connection must leave time for another call. But it may take half of the

@@ -20,10 +20,8 @@ import (
 )
 
 var (
-	_ numberstore.Store   = (*Store)(nil)
-	_ numberstore.Creator = (*Store)(nil)
-	_ numberstore.InTx    = (*Store)(nil)
-	_ fmt.Stringer        = (*Store)(nil)
+	_ numberstore.InTx = (*Store)(nil)
+	_ fmt.Stringer     = (*Store)(nil)
 )
 
 // A Store reserves numbers in the table snowlease_segment: see Numbers of a dbseq.Center.
@@ -57,8 +55,7 @@ func (s *Store) Close() error {
 	return s.conn.Close()
 }
 
-// Warnings returns the dangers of the connection, for the log at the start: that it shares the
-// application's pool.
+// Warnings returns the dangers of the connection, for the log at the start.
 func (s *Store) Warnings() []string { return s.conn.Warnings() }
 
 // String returns the name of the database without secrets, such as "mysql 127.0.0.1:3306/app". On

@@ -62,7 +62,9 @@ func losing() []promise {
 					if what != Meta && verb == "renew" && b.Traits().RenewsAlone {
 						verb = "renew both"
 					}
-					lossSeen(t, s, verb, func(s *space) { b.Drop(t, s.base.Namespace, what) })
+					a, c := s.acquire(), s.acquire()
+					b.Drop(t, s.base.Namespace, what)
+					s.seeLoss(verb, a, c)
 				},
 			})
 		}
@@ -105,14 +107,8 @@ func losing() []promise {
 	)
 }
 
-// lossSeen tests that the first call of verb after a loss starts the quarantine, and that holders
+// seeLoss tests that the first call of verb after a loss starts the quarantine, and that holders
 // continue.
-func lossSeen(t *testing.T, s *space, verb string, lose func(*space)) {
-	a, c := s.acquire(), s.acquire()
-	lose(s)
-	s.seeLoss(verb, a, c)
-}
-
 func (s *space) seeLoss(verb string, a, c lease.Grant) {
 	t := s.t
 	released := false

@@ -12,10 +12,7 @@ import (
 	"github.com/snowlease/snowlease/internal/numberstore"
 )
 
-var (
-	_ numberstore.InTx    = (*Memory)(nil)
-	_ numberstore.Creator = (*Memory)(nil)
-)
+var _ numberstore.InTx = (*Memory)(nil)
 
 // Memory is a Store in memory. The zero Memory is ready to use.
 type Memory struct {
