@@ -221,8 +221,8 @@ func TestAlertsFireByTheModule(t *testing.T) {
 			}
 		}},
 		{alert{"IdWorkerPoolNearlyFull", "warning"}, interval(3), func(s *scene) {
-			for range 25 {
-				s.process(idworker.Config{Namespace: "orders"})
+			for range 7 {
+				s.process(idworker.Config{Namespace: "orders", Layout: snowflake.Layout{WorkerBits: 3}})
 			}
 			s.run(10 * time.Minute)
 		}},
