@@ -21,18 +21,28 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 func main() {
-	status := 0
+	var status atomic.Int32
+	var all sync.WaitGroup
+	free := make(chan struct{}, runtime.NumCPU())
 	for _, platform := range os.Args[1:] {
-		if err := check(context.Background(), ".", platform); err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", platform, err)
-			status = 1
-		}
+		all.Go(func() {
+			free <- struct{}{}
+			if err := check(context.Background(), ".", platform); err != nil {
+				fmt.Fprintf(os.Stderr, "%s: %v\n", platform, err)
+				status.Store(1)
+			}
+			<-free
+		})
 	}
-	os.Exit(status)
+	all.Wait()
+	os.Exit(int(status.Load()))
 }
 
 // A listed package is an entry of go list. A package with its tests is an entry of its
