@@ -54,7 +54,8 @@ stage() {
 	local name=$1 start=$SECONDS result=passed TIMEFORMAT='%0U %0S'
 	shift
 	echo "== $name"
-	{ time "$@" 2>&1 | tee "$logs/stage.$name" >&3; } 3>&1 2>"$logs/cpu.$name" || result=failed # pipefail
+	# In a subshell, because time counts all children that end meanwhile, such as another row of stages.
+	(time "$@" 2>&1 | tee "$logs/stage.$name" >&3) 3>&1 2>"$logs/cpu.$name" || result=failed # pipefail
 	printf '%-10s %-6s %4d s, %4d s of CPU\n' "$name" $result $((SECONDS - start)) "$(awk 'END { print int($1 + $2) }' "$logs/cpu.$name")" | tee -a "$logs/rows"
 }
 
