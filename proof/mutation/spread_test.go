@@ -8,7 +8,7 @@ var onCLI = list{title: "cli", pkg: "cmd/internal/cli", mutants: []mutant{
 	{"config_file.go: a call dropped in parseConfig", "cmd/internal/cli/config_file.go", `decoder.KnownFields(true)`, ``, "TestConfigCheck"},
 	{"ids are printed with any worker id", "cmd/internal/cli/ids_next.go", `cmp.Or(cfg.Workers, app.Workers)`, `cfg.Workers`, "TestConfigOfTheApplication"},
 	{"a segment is created in the namespace of the ids", "cmd/internal/cli/numbers_segment.go", `cmp.Or(own[n.name], own`, `cmp.Or("", own`, "TestConfigOfTheApplication"},
-	{"a series is set in the namespace of the ids", "cmd/internal/cli/numbers_segment.go", `own[s.Name+"."] = s.Namespace`, ``, "TestConfigOfTheApplication"},
+	{"a series is set in the namespace of the ids", "cmd/internal/cli/numbers_segment.go", `own[s.Name+"."] = s.Namespace`, `own[s.Name+"."] = ""`, "TestConfigOfTheApplication"},
 	{"output.go: a condition negated in input", "cmd/internal/cli/output.go", `if name == "-" {`, `if !(name == "-") {`, "TestModesWithoutWorkerIDs"},
 	{"worker_doctor_namespace.go: a number raised in pool", "cmd/internal/cli/worker_doctor_namespace.go", `n := members.Last - members.First + 1`, `n := members.Last - members.First + (1 + 1)`, "TestDoctorOnARangeOfWorkerIDs"},
 	{"worker_doctor_namespace.go: a condition negated in workers, 2", "cmd/internal/cli/worker_doctor_namespace.go", `} else if rec.Pin.Err() == nil {`, `} else if !(rec.Pin.Err() == nil) {`, "TestLateTimes/sqlite"},
