@@ -21,7 +21,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,15 +29,12 @@ import (
 func main() {
 	var status atomic.Int32
 	var all sync.WaitGroup
-	free := make(chan struct{}, runtime.NumCPU())
 	for _, platform := range os.Args[1:] {
 		all.Go(func() {
-			free <- struct{}{}
 			if err := check(context.Background(), ".", platform); err != nil {
 				fmt.Fprintf(os.Stderr, "%s: %v\n", platform, err)
 				status.Store(1)
 			}
-			<-free
 		})
 	}
 	all.Wait()
