@@ -167,7 +167,8 @@ func (i *Segment) NextIDs(ctx context.Context, dst []int64) error {
 // have been copied with its memory, such as a virtual machine restored from a snapshot or a
 // checkpointed container: the copies hold the same numbers. Call it after the copy resumes and
 // before it requests a number. Calls in progress query the store again. In strict order, only
-// calls in progress hold numbers.
+// calls in progress hold numbers. It does not help if the store is copied, too, as a SQLite file is
+// with its host.
 func (i *Segment) Reset() { i.of.Reset() }
 
 func unavailable(err error) error {

@@ -60,13 +60,13 @@ type Request struct {
 	// one atomic step. A store that cannot do that returns ErrRequest.
 	Beside string
 	Given  Range
-	// Family, if not "", is a common prefix of names, including the slash. The name "/count." plus
-	// the rest of Family counts how many of them were created. If one of them or the count is
-	// missing, no name is created, and the error is ErrUnknown. A store without Beside ignores
-	// Family.
-	Family string
+	// Family, if not "", is a common prefix of names, such as "/a.b.". The name "/count.a.b." counts how
+	// many of them were created. If one of them or the count is missing, no name is created, and the
+	// error is ErrUnknown. The count is itself of the family "/count.a.", unless Family is Root, so that
+	// a family stays small enough to be counted. A store without Beside ignores Family.
+	Family, Root string
 	// Heads, if not "", is a prefix of Name, which then is not of the Family. Creating the first of
-	// all names with that prefix begins the count of Family, by those that exist.
+	// all names with that prefix begins the count of Family.
 	Heads string
 	// NotBefore and NotAfter, if NotAfter is not 0, are Unix milliseconds of the store's clock.
 	// Unless the clock lies between them, inclusive, nothing is reserved, and the error is ErrClock.

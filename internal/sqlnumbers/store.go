@@ -2,6 +2,7 @@
 package sqlnumbers
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -62,9 +63,8 @@ func (s *Store) Warnings() []string { return s.conn.Warnings() }
 // a given pool it is only the dialect.
 func (s *Store) String() string { return s.conn.Name }
 
-// Reserve implements numbers.Store. It takes one statement once the name exists. Errors:
-// numbers.ErrUnknown, numbers.ErrEnd, numbers.ErrClock, lease.ErrDamaged, and in a transaction
-// numberstore.ErrTransaction.
+// Reserve implements numberstore.InTx. It takes one statement once the name exists, and may return
+// lease.ErrDamaged, too.
 func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (got numberstore.Range, err error) {
 	added := false // a name that is missing again was lost, perhaps after other callers got numbers
 	err = s.with(ctx, "reserve numbers of %q", r.Name, func(ctx context.Context) error {
@@ -82,8 +82,7 @@ func (s *Store) Reserve(ctx context.Context, r numberstore.Request) (got numbers
 // they request numbers of the same name. The transaction must be of the database of s, which must
 // have answered a call before, such as HighWater. A statement that fails, such as after a
 // deadlock, may end the transaction, and is not repeated. On MySQL and MariaDB a new name is
-// created on another connection, if the pool has one available. Package series calls In: use
-// Series.NextTx.
+// created on another connection, if the pool has one available.
 func (s *Store) In(tx numberstore.Tx) numberstore.Reader {
 	return &Store{conn: s.conn, seen: s.seen, pool: s, tx: tx}
 }
@@ -271,12 +270,24 @@ func (s *Store) missed(ctx context.Context, r numberstore.Request, a sqlconn.Arg
 	return err
 }
 
-// addCounted creates a name of a family, unless it exists. It first locks the row that counts the
-// family, so names are created one after another.
+// addCounted creates a name of a family, unless it exists, after the row that counts the family. It
+// locks that row, so names are created one after another.
 func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn.Args) error {
-	count := args(numberstore.Request{Name: "/count." + strings.TrimPrefix(r.Family, "/"), N: 1, Max: math.MaxInt64, Start: 1})
+	name := "/count." + r.Family[1:]
+	count := args(numberstore.Request{Name: name, N: 1, Max: math.MaxInt64, Start: 1})
+	_, counted, err := s.given(ctx, name)
+	if err == nil && !counted && r.Heads == "" && r.Family != r.Root {
+		var n int64 // nobody creates one without the count
+		if n, err = s.left(ctx, nil, r.Family); err == nil {
+			of := name[:strings.LastIndexByte(name[:len(name)-1], '.')+1]
+			err = s.addCounted(ctx, numberstore.Request{Family: of, Root: r.Root}, count.With(sqlconn.Args{"start": n + 1}))
+		}
+	}
+	if err != nil {
+		return err
+	}
 	there := errors.New("it is there")
-	err := s.conn.AtOnce(ctx, func(tx sqlconn.Runner) error {
+	err = s.conn.AtOnce(ctx, func(tx sqlconn.Runner) error {
 		if r.Heads != "" {
 			return s.addHead(ctx, tx, r, count, a)
 		}
@@ -284,12 +295,8 @@ func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn
 		if err != nil {
 			return err
 		}
-		added, err := s.conn.Exec(ctx, tx, "add", a)
-		if err != nil {
-			return err
-		}
-		if added == 0 {
-			return there
+		if added, err := s.conn.Exec(ctx, tx, "add", a); err != nil || added == 0 {
+			return cmp.Or(err, there)
 		}
 		left, err := s.left(ctx, tx, r.Family)
 		if err == nil && left != n {
@@ -308,10 +315,7 @@ func (s *Store) addCounted(ctx context.Context, r numberstore.Request, a sqlconn
 func (s *Store) addHead(ctx context.Context, tx sqlconn.Runner, r numberstore.Request, count, a sqlconn.Args) error {
 	heads, err := s.left(ctx, tx, r.Heads)
 	if err == nil && heads == 0 {
-		var left int64
-		if left, err = s.left(ctx, tx, r.Family); err == nil {
-			_, err = s.conn.Exec(ctx, tx, "add", count.With(sqlconn.Args{"start": left + 1}))
-		}
+		_, err = s.conn.Exec(ctx, tx, "add", count)
 	}
 	if err == nil {
 		_, err = s.conn.Exec(ctx, tx, "add", a)

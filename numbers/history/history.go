@@ -84,7 +84,7 @@ type setup struct {
 	Layout             snowflake.Layout
 	Reserved, Business int64
 	Last               int64                           // the greatest worker id that the process may borrow
-	Every              time.Duration                   // the span of a counter, a whole number of ticks; 0: spanOf
+	Every              time.Duration                   // the span of a counter, a whole number of ticks; 0: the default
 	Ready              func() (until int64, err error) // their latest time in Unix ms; an error while no ids may be issued
 }
 
@@ -101,7 +101,8 @@ type Issuer struct {
 	cfg    setup
 	store  numbers.Store
 	now    func() time.Time
-	name   string // prefix of the counter names; the span number follows
+	name   string // prefix of the counter names; the span number follows, in three parts
+	root   string // prefix of the names that count those whose first part is the same
 	before int64  // the time given to Backfill, Unix ms
 	since  *since // shared with the issuers that Backfill and For return
 }
@@ -146,14 +147,10 @@ func lent(w *snowlease.Worker) (until int64, err error) {
 	return 0, cmp.Or(w.Healthy(), snowlease.ErrNotStarted)
 }
 
-// spanOf returns the span of a counter.
-func spanOf(l snowflake.Layout) time.Duration {
-	short := time.Second * time.Duration(min(l.PerTick(), perSecond)) / perSecond
-	return max(short.Truncate(l.TimeUnit), l.TimeUnit)
-}
-
 func newIssuer(store numbers.Store, cfg setup) (*Issuer, error) {
-	cfg.Ahead, cfg.Every = cmp.Or(cfg.Ahead, defaultAhead), cmp.Or(cfg.Every, spanOf(cfg.Layout))
+	l := cfg.Layout
+	span := time.Second * time.Duration(min(l.PerTick(), perSecond)) / perSecond
+	cfg.Ahead, cfg.Every = cmp.Or(cfg.Ahead, defaultAhead), cmp.Or(cfg.Every, max(span.Truncate(l.TimeUnit), l.TimeUnit))
 	f := fault.Texts{In: "history: "}
 	f.Check(fault.Nil(store), "the store is nil: give one, such as Numbers of a dbseq.Center")
 	f.Check(cfg.Reserved < 1, "the worker reserves no worker ids: set Reserved in its Config")
@@ -163,20 +160,14 @@ func newIssuer(store numbers.Store, cfg setup) (*Issuer, error) {
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	counting := short(fmt.Sprint(cfg.Layout, cfg.Every.Milliseconds()))
-	heads := numberstore.Key("", "since."+counting+".")
+	h := fnv.New32a() // keeps names short; layouts with equal hashes share counters, which does no harm
+	fmt.Fprint(h, cfg.Layout, cfg.Every.Milliseconds())
+	counting := strconv.FormatUint(uint64(h.Sum32()), 36) + "."
+	heads := numberstore.Key("", "since."+counting)
 	return &Issuer{
-		cfg: cfg, store: store, now: time.Now, name: numberstore.Key("", "past."+counting+"."),
+		cfg: cfg, store: store, now: time.Now, name: numberstore.Key("", "past."+counting), root: numberstore.Key("", "count.count.past."+counting),
 		since: &since{heads: heads, name: heads + strconv.FormatInt(cfg.Reserved, 10) + "." + cfg.Namespace},
 	}, nil
-}
-
-// short hashes text, to keep names short. Strings with equal hashes share counters, which does
-// no harm.
-func short(text string) string {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(text)) // never an error
-	return strconv.FormatUint(uint64(h.Sum32()), 36)
 }
 
 // For returns an Issuer like i for another business number.
@@ -233,7 +224,7 @@ func (i *Issuer) own(ctx context.Context) (int64, error) {
 	now := i.now()
 	from := now.Add(i.cfg.Ahead).UnixMilli()
 	r, err := i.store.Reserve(ctx, numberstore.Request{
-		Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true, Family: i.name, Heads: i.since.heads,
+		Name: i.since.name, N: 1, Start: from * readers, Max: math.MaxInt64, Create: true, Family: i.root, Heads: i.since.heads,
 		NotBefore: now.Add(-lease.MaxClockError).UnixMilli(), NotAfter: now.Add(lease.MaxClockError).UnixMilli(),
 	})
 	ended := errors.Is(err, numbers.ErrEnd)
@@ -303,11 +294,12 @@ func (i *Issuer) fill(ctx context.Context, at time.Time, until int64, dst []int6
 		}
 	}
 	span := (at.UnixMilli() - epoch) / i.cfg.Every.Milliseconds()
-	name := i.name + strconv.FormatInt(span, 36)
+	family := i.name + strconv.FormatInt(span>>26, 36) + "." + strconv.FormatInt(span>>13&8191, 36) + "."
+	name := family + strconv.FormatInt(span&8191, 36)
 	var after int64 // the greatest number that this call reserved
 	for rest := dst; len(rest) > 0; {
 		r, err := i.store.Reserve(ctx, numberstore.Request{
-			Name: name, N: min(int64(len(rest)), numberstore.MaxReservation), Above: after, Max: i.perSpan(), Start: 1, Create: true, Family: i.name,
+			Name: name, N: min(int64(len(rest)), numberstore.MaxReservation), Above: after, Max: i.perSpan(), Start: 1, Create: true, Family: family, Root: i.root,
 			Beside: i.since.name, Given: numberstore.Range{First: own, Last: own + readers - 1}, // the counters are those that Since belongs to
 		})
 		switch {

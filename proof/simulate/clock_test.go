@@ -64,9 +64,3 @@ func (c *clock) stepWall(by time.Duration) {
 	defer c.mu.Unlock()
 	c.wall += by
 }
-
-func (c *clock) setWall(ahead time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.wall = ahead
-}

@@ -156,7 +156,9 @@ func (n *node) burst(ids int, copied bool) {
 func (n *node) heal(wall time.Duration) {
 	w := n.w
 	n.clock.set(100, 0)
-	n.clock.setWall(wall)
+	n.clock.mu.Lock()
+	n.clock.wall = wall
+	n.clock.mu.Unlock()
 	w.mu.Lock()
 	n.cut, n.deaf = 0, 0
 	all, none := n.all, n.cur == nil
