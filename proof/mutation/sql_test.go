@@ -112,7 +112,7 @@ var onSQL = list{title: "sql", pkg: "dbseq", loaders: []mutant{sqlLoader}, mutan
 	{"MariaDB: another counter is read", "internal/sqlconn/sql/mysql.sql", `'Com_start_slave'`, `'Com_stop_slave_'`, laggingPrimary + "acquire"},
 	{"MySQL: another counter is read", "internal/sqlconn/sql/mysql.sql", `'Com_replica_start'`, `'Com_replica_starts'`, "TestFailbackToALaggingPrimary/mysql/acquire"},
 	{"MySQL: a group that is joined is not counted", "internal/sqlconn/sql/mysql.sql", `, 'Com_group_replication_start'`, ``, "TestGroupThatIsJoinedAgain"},
-	{"Galera: a change of the members is not counted", "internal/sqlconn/sql/mysql.sql", `, 'wsrep_cluster_conf_id'`, ``, "TestGalera"},
+	{"Galera: a change of the members is not counted", "internal/sqlconn/sql/mysql.sql", `, 'wsrep_cluster_conf_id'`, ``, "TestGaleraWhoseMembersChange"},
 	{"MySQL: a restart is not seen", "internal/sqlconn/mysql.go", "@@port, '{demotions}/', ` + startOf(\"performance_schema\") + `)`", "@@port, '{demotions}/')`", "TestServerThatComesBackWithOlderData/mysql"},
 	{"MySQL: a clone with the same server_uuid is not seen", "internal/sqlconn/mysql.go", `@@server_uuid, '/', @@hostname, ':', @@port, '{demotions}/',`, `@@server_uuid, '/',`, "TestIncarnationOfAClone/mysql"},
 	{"PostgreSQL: a clock that moves within a statement", "internal/sqlconn/postgres.go", `statement_timestamp()`, `clock_timestamp()`, "TestClockOfAStatement/postgres"},

@@ -38,8 +38,12 @@ func TestTeeth(t *testing.T) {
 		// Centers.
 		{"no quarantine", center(noQuarantine), Duplicate, nil, 0},
 		{"another server not noticed", WorkerIDs{Store: newUnnoticed}, Overlap, nil, 0},
-		{"another server not noticed, Redis", WorkerIDs{Store: NewRedis, Center: neverRedis}, Overlap, nil, 0},
-		{"another server not noticed, SQLite", WorkerIDs{Store: NewSQLite, Center: neverSQLite}, Overlap, nil, 0},
+		{"another server not noticed, Redis", WorkerIDs{Store: NewRedis, Center: func(s Store, _ *Host) (lease.Center, error) {
+			return redisseq.New(s.(*Redis).Client, redisseq.WithDurable(true))
+		}}, Overlap, nil, 0},
+		{"another server not noticed, SQLite", WorkerIDs{Store: NewSQLite, Center: func(s Store, _ *Host) (lease.Center, error) {
+			return dbseq.New(s.(*SQLite).pool, dbseq.SQLite, dbseq.WithDurable(true))
+		}}, Overlap, nil, 0},
 		{"release by anybody", center(unfencedRelease), MarkFell, nil, 34},
 
 		// Time without ids.
@@ -178,14 +182,6 @@ func newUnnoticed() (Store, error) {
 }
 
 func (unnoticed) Reincarnate() error { return nil }
-
-func neverRedis(s Store, _ *Host) (lease.Center, error) {
-	return redisseq.New(s.(*Redis).Client, redisseq.WithDurable(true))
-}
-
-func neverSQLite(s Store, _ *Host) (lease.Center, error) {
-	return dbseq.New(s.(*SQLite).pool, dbseq.SQLite, dbseq.WithDurable(true))
-}
 
 // A wrong center is the real one, with records changed before or after its verbs.
 type wrong struct {
