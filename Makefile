@@ -4,7 +4,9 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # Modules with a go.work refuse -mod=mod.
-export GOFLAGS := $(filter-out -mod=%,$(GOFLAGS))
+export GOFLAGS := $(filter-out -mod=%,$(shell go env GOFLAGS))
+# Programs without debugging information are compiled in a sixth less time.
+lint test prove prove-deps: export GOFLAGS += -gcflags=all=-dwarf=false
 
 FUZZTIME ?= 10s
 FUZZ ?= ^Fuzz

@@ -91,7 +91,7 @@ slowest() {
 
 # race is the race detector without SQLite, whose C code was translated to Go: with it the
 # tests on SQLite take three times as long.
-race=(-race -gcflags='modernc.org/...=-race=false')
+race=(-race -gcflags='modernc.org/...=-race=false -dwarf=false')
 
 # The packages whose goroutines share memory. The race detector makes tests up to ten times as
 # slow and compiles the drivers of databases once more, so only make prove races packages that
