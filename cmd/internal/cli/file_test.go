@@ -42,7 +42,7 @@ func TestConfigOfTheApplication(t *testing.T) {
 	}
 	app.ok("workers", "bills")
 	app.ok("quarantine --yes", "bills")
-	app.ok("doctor", "app.yaml")
+	app.ok("doctor", "app.yaml", "max_ttl=1m0s skew=2s falls_to=30s/2s") // next needs no more
 	app.ok("segment create --name=members --start=501", "tables bills_*: created 501")
 	app.ok("segment create --name=cards", `"shared/cards" at `)
 	app.ok("segment create --name=dues. --period=none", `"shared/dues." at `)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/cmd/internal/cli/target"
+	"github.com/snowlease/snowlease/lease"
 )
 
 func nextCommand(p program) *cobra.Command {
@@ -22,7 +23,7 @@ func nextCommand(p program) *cobra.Command {
 		Use:   "next --namespace NS [-n N]",
 		Short: "Print new ids, for SQL scripts and seeds",
 		Long: `Next leases a worker id of the namespace, prints new ids and releases the worker id. The
-namespace must exist; its record has the layout and the TTL of the lease.`,
+namespace must exist; its record has the layout.`,
 		Example: `  snowlease next --namespace orders -n 100`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -35,9 +36,10 @@ namespace must exist; its record has the layout and the TTL of the lease.`,
 				if err := errors.Join(rec.Pin.Err(), err); err != nil {
 					return err
 				}
+				ttl := min(rec.Pin.MaxTTL, lease.DefaultTTL) // a longer one would keep the pin from falling
 				cfg := snowlease.Config{
 					Namespace: store.namespace, Layout: layout, Reserved: 1<<layout.WorkerBits - rec.Pin.Pool, Workers: snowlease.Workers(workers),
-					TTL: rec.Pin.MaxTTL, MaxTTL: rec.Pin.MaxTTL, Skew: rec.Pin.Skew,
+					TTL: ttl, MaxTTL: ttl, Skew: min(rec.Pin.Skew, lease.DefaultSkew),
 				}
 				if app := store.app.config; app != nil {
 					cfg.Workers, cfg.Business = cmp.Or(cfg.Workers, app.Workers), app.Business
