@@ -8,8 +8,6 @@ shopt -s nullglob
 cd "$(dirname "$0")/.."
 
 timeout=${TESTTIME:-10m}
-# Small heaps are collected often: a sixth of the CPU time of models, and some of compiling.
-export GOGC=${GOGC:-400}
 logs=$(mktemp -d)
 trap 'end; rm -rf "$logs" "${memory:-}" "${templates:-}"' EXIT
 trap 'trap - TERM; kill 0' INT TERM # also what runs in the background

@@ -35,8 +35,8 @@ func plansOf(store string) *rapid.Generator[Plan] {
 	return Plans()
 }
 
-// seedsOf is the number of seeds that CI runs on each store: 2,300 in all.
-var seedsOf = map[string]int{"memory": 1300, "redis": 400, "sqlite": 300, "etcd": 300}
+// seedsOf is the number of seeds that CI runs on each store: 1,450 in all.
+var seedsOf = map[string]int{"memory": 700, "redis": 250, "sqlite": 200, "etcd": 300}
 
 // calmSeedsOf is the number of calm seeds that CI runs on each store.
 var calmSeedsOf = map[string]int{"memory": 200, "redis": 40, "sqlite": 20, "etcd": 20}
