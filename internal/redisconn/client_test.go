@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestServerThatIsDown: the error of a call is that of its one dial, and the server is found as soon as
-// it is back.
+// TestServerThatIsDown: a call's error is that of its one dial, and the server is found once it is back.
 func TestServerThatIsDown(t *testing.T) {
 	t.Parallel()
 	m, dials := miniredis.RunT(t), atomic.Int64{}
@@ -32,4 +31,6 @@ func TestServerThatIsDown(t *testing.T) {
 	}
 	require.NoError(t, c.Run(t.Context(), call))
 	require.NoError(t, c.Close())
+	c.refresh(t.Context(), new(net.OpError)) // for a late reply
+	require.Nil(t, c.client)
 }

@@ -95,8 +95,11 @@ func (c *Conn) refresh(ctx context.Context, err error) {
 	if err == nil || errors.As(err, new(redis.Error)) {
 		return
 	}
+	c.mu.Lock()
+	client := c.client // nil after Close, if it is the Conn's own
+	c.mu.Unlock()
 	var failed *net.OpError
-	if cluster, ok := c.server().(*redis.ClusterClient); ok {
+	if cluster, ok := client.(*redis.ClusterClient); ok {
 		cluster.ReloadState(ctx)
 	} else if errors.As(err, &failed) && failed.Op == "dial" && c.calls.TryLock() {
 		_ = c.Close()
