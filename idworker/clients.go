@@ -25,8 +25,9 @@ type Clients struct {
 	// Redis is the client of modes redis and redis-sequence.
 	Redis redis.UniversalClient
 	// Center, such as a center of dbseq.Open, takes precedence over modes auto, db and redis; modes
-	// local and redis-sequence ignore it. Config.Store.Durable does not affect it: use the center's
-	// own option, such as dbseq.WithDurable.
+	// local and redis-sequence ignore it. Config.Store's Durable, WaitReplicas and TablePrefix do
+	// not affect it: use the center's own options, such as dbseq.WithDurable. Numbers and backdated
+	// ids are in the database of a center on dbseq, or of a wrapper of one.
 	Center lease.Center
 	// Logger logs the events of docs/design/log.md. Its handler must not block, and must not
 	// call the worker. Default: nothing is logged. (Module has slog.Default().)
@@ -48,7 +49,7 @@ func (c Clients) wiring() wiring {
 		c.Center = nil
 	}
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
-	return wiring{Clients: c}
+	return wiring{Clients: c, numbers: past(c.Center)}
 }
 
 // NewCenter returns the center that Open would create for cfg; it ignores Clients.Center. Use it

@@ -133,12 +133,12 @@ type StoreConfig struct {
 	// at the first start in a namespace, and after a wipe or a failover. If false, worker ids are
 	// leased again after Skew and a quarter of a second, and ids carry times up to MaxTTL ahead
 	// until the clock catches up. If true, none is leased for MaxTTL + Skew, and a start fails if
-	// Wait is shorter. In mode redis-sequence, MaxAhead replaces MaxTTL. Default: false.
+	// Wait is shorter. In mode redis-sequence, MaxAhead replaces MaxTTL, and a process without
+	// ExactTimes ends the wait of all. Default: false.
 	ExactTimes bool `yaml:"exact_times" json:"exact_times" env:"EXACT_TIMES"`
-	// Durable declares that the store loses no acknowledged write. If false, another incarnation of
-	// the store, such as after a failover, starts a quarantine; if true, only missing records do.
-	// Mode local uses it for Segments kept in Redis. A center that the application provides ignores
-	// it: see dbseq.WithDurable. Default: false.
+	// Durable declares that no store in use, such as the Redis of Segments beside a database, loses
+	// an acknowledged write. If false, another incarnation, such as after a failover, starts a
+	// quarantine; if true, only missing records do. A center of the application ignores it. Default: false.
 	Durable bool `yaml:"durable" json:"durable" env:"DURABLE"`
 	// WaitReplicas is the number of replicas of a Redis that must acknowledge a grant before it is
 	// used. To protect against split brain, set it to the number of all replicas. If fewer

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/snowlease/snowlease"
 	"github.com/snowlease/snowlease/internal/bounded"
@@ -113,7 +114,7 @@ func (b *built) start(ctx context.Context) error {
 	}
 	err := b.none
 	if err == nil {
-		within, cancel := bounded.Start(ctx, b.Wait)
+		within, cancel := bounded.Start(ctx, min(b.Wait, 2*time.Second)) // other hooks need their time
 		defer cancel()
 		if _, err = b.past.Since(within); err != nil {
 			err = fmt.Errorf("the next NextIDAt tries again: %w", err)

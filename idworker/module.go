@@ -19,8 +19,8 @@ import (
 //   - a Config, as a value;
 //   - the client for Config.Mode: a *gorm.DB or a redis.UniversalClient, or a lease.Center in
 //     its place, such as from dbseq.Open; nothing in mode local;
-//   - the client for Config.Segments, where a numbers.Store, such as Numbers of a dbseq.Center,
-//     may replace a *gorm.DB;
+//   - the client for Config.Segments and Series, where a numbers.Store takes precedence over a
+//     center on dbseq, and that over a *gorm.DB;
 //   - optionally a *slog.Logger. The default is slog.Default(): to log nothing, supply one with
 //     slog.DiscardHandler.
 //
@@ -54,15 +54,12 @@ type graph struct {
 
 func (c graph) wiring() wiring {
 	o := Clients{DB: c.DB, Redis: c.Redis, Center: c.Center, Logger: cmp.Or(c.Logger, slog.Default())}.wiring()
-	o.numbers = c.Numbers
+	o.numbers = cmp.Or(c.Numbers, o.numbers)
 	if c.Shutdowner != nil {
 		o.shutdown = func() { _ = c.Shutdowner.Shutdown(fx.ExitCode(1)) }
 	}
 	return o
 }
-
-// pluginName is the key of gormplugin's plugin in db.Plugins after db.Use.
-const pluginName = "idworker"
 
 // build returns a worker that starts and stops with the application.
 func (c graph) build(cfg Config) (*built, error) {
@@ -79,7 +76,7 @@ func (c graph) build(cfg Config) (*built, error) {
 		switch {
 		case err != nil:
 			b.log.Error("idworker did not start", "err", err) // with fx.NopLogger, fx logs nothing
-		case c.DB != nil && c.DB.Plugins[pluginName] == nil:
+		case c.DB != nil && c.DB.Plugins["idworker"] == nil: // the name of gormplugin's plugin
 			b.log.Warn("idworker.GORM is not listed: no keys of GORM models are filled", "namespace", cfg.Namespace,
 				"hint", "list it in the fx graph, or use gormplugin.New")
 		}

@@ -95,13 +95,10 @@ func provideNumbers(cfg Config, c graph) (*Numbers, error) {
 }
 
 // OpenNumbers returns the numbers of cfg.Segments and cfg.Series, ready to use, for programs
-// without fx. Config.SegmentStore selects the client, and a Center on dbseq, or a wrapper of one,
-// takes precedence over DB. OpenNumbers waits for the store as long as ctx and cfg.Wait allow.
-// The caller closes the numbers, then the clients.
+// without fx, as Module does with fx. OpenNumbers waits for the store as long as ctx and cfg.Wait
+// allow. The caller closes the numbers, then the clients.
 func OpenNumbers(ctx context.Context, cfg Config, clients Clients) (*Numbers, error) {
-	w := clients.wiring()
-	w.numbers = past(w.Center)
-	s, err := newNumbers(cfg, w)
+	s, err := newNumbers(cfg, clients.wiring())
 	if err != nil {
 		return nil, err
 	}

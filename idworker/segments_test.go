@@ -188,8 +188,7 @@ func TestSegmentsThatCannotBe(t *testing.T) {
 		})
 	}
 	var s *idworker.Numbers
-	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(idworker.Config{Namespace: "orders"}), fx.Populate(&s))
-	a.RequireStart()
+	a := fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(idworker.Config{Namespace: "orders"}), fx.Populate(&s)).RequireStart()
 	_, err := s.Segment("orders")
 	require.ErrorContains(t, err, `"orders" is not configured (configured: [])`)
 	a.RequireStop()
@@ -222,10 +221,10 @@ func TestOpenNumbers(t *testing.T) {
 		require.ErrorIs(t, err, numbers.ErrClosed)
 		require.NoError(t, w.Close())
 	}
+	fxtest.New(t, fx.NopLogger, idworker.Module, fx.Supply(cfg), centered(center), fx.Invoke(func(*idworker.Numbers) {})).RequireStart().RequireStop()
 	_, err := idworker.OpenNumbers(t.Context(), cfg, idworker.Clients{})
 	require.ErrorContains(t, err, "no *gorm.DB, redis.UniversalClient or numbers.Store: give Clients a DB")
-	cfg.Wait = time.Millisecond
-	cfg.Segments[0].MustExist, cfg.Segments[0].Name = true, "nobody"
+	cfg.Wait, cfg.Segments[0].MustExist, cfg.Segments[0].Name = time.Millisecond, true, "nobody"
 	_, err = idworker.OpenNumbers(t.Context(), cfg, idworker.Clients{DB: db})
 	require.ErrorContains(t, err, "snowlease: segments: ")
 }
