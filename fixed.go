@@ -13,8 +13,9 @@ import (
 
 // Fixed returns a worker with the given worker id, for tests and laptops. It has no center, so
 // ids are unique only if no other worker has that worker id, in this process or another, and if
-// the host's clock does not step back across a restart. A burst may run ahead of the clock by the
-// larger of a second and two ticks. Close waits until the clock has passed the last id, so that
+// the host's clock does not step back across a restart. Times are those of the host's clock at the
+// start plus what has passed on a monotonic clock, which stops while a laptop sleeps. A burst may
+// run ahead by the larger of a second and two ticks. Close waits until the clock has passed the last id, so that
 // the next worker issues no duplicates, and returns an error if that takes more than 5 s. After a
 // crash, wait that long.
 //

@@ -103,7 +103,8 @@ func (w *Worker) Encode(p snowflake.Parts) (int64, error) { return w.cfg.Layout.
 // Start borrows the worker id of a worker that New returned. It waits like Open, and ends
 // slightly before ctx does, so that its error reaches a caller that gives up at the deadline.
 // After an error the worker holds nothing and may be started again. It may also be started again
-// after Close: its ids then ascend from the previous ones, and its Streams continue.
+// after Close: its ids then ascend from the previous ones, and its Streams continue. While it
+// leases, a second Start is an error and changes nothing.
 //
 // Errors: the same as Open, except for problems of a Config.
 func (w *Worker) Start(ctx context.Context) error {
@@ -171,7 +172,7 @@ func (w *Worker) Close() error {
 // After an error, the worker keeps trying to borrow in the background.
 //
 // In mode redis-sequence, Reset discards the ids that are reserved ahead and returns no error. It
-// affects only the ids of this worker: see also Segments.Reset of package idworker, and let no
+// affects only the ids of this worker: see also Numbers.Reset of package idworker, and let no
 // call of a history.Issuer be in progress when the process is copied.
 //
 // Errors: the same as Open, except for problems of a Config; and an error for a center whose

@@ -12,8 +12,8 @@
 // takes the next ids in one atomic step. All namespaces of a store with the same layout share the
 // counters, so a service may change its namespace. If the counters are lost, or replaced by those of
 // before its start, and the record of Since too, a running Issuer makes no more ids: its calls fail
-// with numbers.ErrUnknown until the process restarts. The store must not lose its last writes, for
-// example in an asynchronous failover: such a loss is undetected. Use a database, not a cache.
+// with numbers.ErrUnknown until it restarts, or as many others start as the backup lacks. The store
+// must not lose its last writes, as in an asynchronous failover: nothing detects that. Use a database.
 //
 // # Which times
 //
@@ -108,7 +108,7 @@ type Issuer struct {
 }
 
 // since is the record of Since: its Unix milliseconds times readers, plus the number of earlier
-// readers. So a record that was lost, or is of before an Issuer's start, never has its value again.
+// readers. A lost record never has its value again, a restored one after as many new readers.
 type since struct {
 	heads string // prefix of the names of all namespaces that share the counters
 	name  string
