@@ -5,8 +5,8 @@ SHELL := bash
 
 # Modules with a go.work refuse -mod=mod.
 export GOFLAGS := $(filter-out -mod=%,$(shell go env GOFLAGS))
-# A sixth of the time of the compiler is for debugging information, and a sixth of its CPU time,
-# and of that of models, for collecting garbage when heaps are small.
+# Debugging information takes a sixth of the compiler's CPU time. Collecting the garbage of small
+# heaps takes another sixth, and a sixth of that of models.
 lint test prove prove-deps: export GOFLAGS += -gcflags=all=-dwarf=false
 lint test prove prove-deps: export GOGC ?= 400
 

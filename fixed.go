@@ -13,11 +13,10 @@ import (
 
 // Fixed returns a worker with the given worker id, for tests and laptops. It has no center, so
 // ids are unique only if no other worker has that worker id, in this process or another, and if
-// the host's clock does not step back across a restart. Times are those of the host's clock at the
-// start plus what has passed on a monotonic clock, which stops while a laptop sleeps. A burst may
-// run ahead by the larger of a second and two ticks. Close waits until the clock has passed the last id, so that
-// the next worker issues no duplicates, and returns an error if that takes more than 5 s. After a
-// crash, wait that long.
+// the host's clock does not step back across a restart. Ids follow a monotonic clock from the start
+// on, so their times are late by as long as a laptop slept. A burst may run ahead by the larger of a
+// second and two ticks. Close waits until the clock has passed the last id, so that the next worker
+// issues no duplicates, and returns an error if that takes more than 5 s. After a crash, wait that long.
 //
 // Fixed uses only the Layout, Business, MaxAhead, Holder, Logger and Namespace of cfg. Namespace
 // is "local" by default. Errors: an error that joins all problems of these fields, or a worker id

@@ -89,11 +89,12 @@ type Config struct {
 	// database, whatever the value of SegmentStore. Default: none.
 	Series []numbers.SeriesConfig `yaml:"series" json:"series" envPrefix:"SERIES_"`
 	// SegmentStore is where Segments are kept: auto, db, redis or db+redis. auto selects the
-	// database or Redis, whichever client is given, and fails if both are. A numbers.Store that the
-	// application provides replaces the database, and auto selects it. db+redis keeps them in the
-	// database and issues the numbers of strict order through Redis. With redis, create each name
-	// once manually: if Redis has no record of a name, it may have lost it. See redisseq.Numbers. In
-	// another store, numbers start over: to move them, see docs/upgrade.md. Default: auto.
+	// database or Redis, whichever client is given, and fails if both are. A numbers.Store or a center
+	// on dbseq that the application provides replaces the database, and auto selects it. db+redis
+	// keeps them in the database and issues the numbers of strict order through Redis. With redis,
+	// create each name once manually: if Redis has no record of a name, it may have lost it. See
+	// redisseq.Numbers. In another store, numbers start over: to move them, see docs/upgrade.md.
+	// Default: auto.
 	SegmentStore SegmentStore `yaml:"segment_store" json:"segment_store" env:"SEGMENT_STORE"`
 }
 
@@ -136,9 +137,9 @@ type StoreConfig struct {
 	// Wait is shorter. In mode redis-sequence, MaxAhead replaces MaxTTL, and a process without
 	// ExactTimes ends the wait of all. Default: false.
 	ExactTimes bool `yaml:"exact_times" json:"exact_times" env:"EXACT_TIMES"`
-	// Durable declares that no store in use, such as the Redis of Segments beside a database, loses
-	// an acknowledged write. If false, another incarnation, such as after a failover, starts a
-	// quarantine; if true, only missing records do. A center of the application ignores it. Default: false.
+	// Durable declares that the store, and a Redis of Segments beside it, lose no acknowledged write.
+	// If false, another incarnation, such as after a failover, starts a quarantine; if true, only
+	// missing records do. A center that the application provides ignores it. Default: false.
 	Durable bool `yaml:"durable" json:"durable" env:"DURABLE"`
 	// WaitReplicas is the number of replicas of a Redis that must acknowledge a grant before it is
 	// used. To protect against split brain, set it to the number of all replicas. If fewer

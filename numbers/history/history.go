@@ -12,8 +12,8 @@
 // takes the next ids in one atomic step. All namespaces of a store with the same layout share the
 // counters, so a service may change its namespace. If the counters are lost, or replaced by those of
 // before its start, and the record of Since too, a running Issuer makes no more ids: its calls fail
-// with numbers.ErrUnknown until it restarts, or as many others start as the backup lacks. The store
-// must not lose its last writes, as in an asynchronous failover: nothing detects that. Use a database.
+// with numbers.ErrUnknown until it restarts, or until others have repeated the starts that the backup
+// lacks. An asynchronous failover that loses the last writes is undetected: use a durable database.
 //
 // # Which times
 //
